@@ -79,7 +79,7 @@ class MpiModel::Plans {
     Choice choice;
     bool on_host = host_ && reduces(operation);
     choice.algorithm = mpi::choose(operation, ranks(), picked);
-    choice.time_is = mpi_timing(operation, choice.algorithm->runs).time_is;
+    choice.time_is = mpi_time_is(operation, ranks(), picked);
     choice.time = by_rule(operation, picked, bytes, on_host);
     if (on_host) choice.time += copies(operation, bytes);
     return choice;
@@ -143,7 +143,7 @@ LibraryModel::Way MpiModel::way(Bytes bytes, Operation operation) const {
   if (is_pair(operation)) return {"message", "declared", ""};
   auto runs = mpi::choose(operation, plans_->ranks(), bytes).runs;
   return {std::string(mpi::traits_of(runs).name), "declared",
-          std::string(mpi_timing(operation, runs).time_is)};
+          std::string(mpi_time_is(operation, plans_->ranks(), bytes))};
 }
 
 std::shared_ptr<LibraryModel> MpiModel::copy() const {

@@ -86,6 +86,14 @@ bool is_in_two(Operation operation, mpi::Algorithm algorithm) {
          (operation == Operation::reduce_scatter && algorithm == Mpi::linear);
 }
 
+std::string_view mpi_time_is(Operation operation, int ranks, Bytes bytes) {
+  auto runs = mpi::choose(operation, ranks, bytes).runs;
+  if (!is_in_two(operation, runs)) return mpi_timing(operation, runs).time_is;
+  auto reduced = mpi_time_is(Operation::reduce, ranks, bytes);
+  if (!reduced.empty() || operation != Operation::all_reduce) return reduced;
+  return mpi_time_is(Operation::broadcast, ranks, bytes);
+}
+
 CollectiveSchedule mpi_schedule(Operation operation, mpi::Algorithm algorithm, const Wiring& wiring) {
   check_messages(operation, algorithm, wiring.ranks);
   if (algorithm == Mpi::linear && sends_directly(operation)) return direct(operation, wiring);

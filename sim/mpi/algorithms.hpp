@@ -34,9 +34,9 @@ enum class Algorithm {
 
 struct AlgorithmTraits {
   Algorithm algorithm;
-  std::string_view name;  // Open MPI's: ompi_info's values of coll_tuned_..._algorithm
+  std::string_view name;  // Open MPI's, the same for every operation
   Algorithm timed_as;     // itself, or the one that is built and comes nearest
-  std::string_view why;   // where that is another one
+  std::string_view why;   // where that is another one; of one that takes something else, what its time is
   bool is_the_same;       // or takes the same by the alpha-beta model
 };
 

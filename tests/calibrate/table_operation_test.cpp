@@ -31,8 +31,7 @@ TEST(TableOperation, Names) {
   EXPECT_EQ(operation_named("broadcast_perf"), Operation::broadcast);
   EXPECT_EQ(operation_named("gather_perf"), Operation::gather);
   EXPECT_EQ(operation_named("scatter_perf"), Operation::scatter);
-  for (const char* name : {"barrier", "hypercube_perf", ""})
-    EXPECT_FALSE(operation_named(name)) << name;
+  for (const char* name : {"barrier", "hypercube_perf", ""}) EXPECT_FALSE(operation_named(name)) << name;
 }
 
 // nccl-tests' PERFORMANCE.md: 2(n-1)/n, (n-1)/n, 1.

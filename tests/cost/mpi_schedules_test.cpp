@@ -36,6 +36,14 @@ TEST(MpiSchedules, SayWhatATimeIsThatIsAnothersOnly) {
   EXPECT_NE(mpi_timing(Operation::reduce_scatter, mpi::Algorithm::butterfly).time_is, "");
 }
 
+// 2,048 ranks, 600 bytes: a reduce, then a broadcast, and the reduce's rule names an in-order binary tree.
+TEST(MpiSchedules, OneInTwoSaysItOfEither) {
+  EXPECT_EQ(mpi::choose(Operation::all_reduce, 2048, Bytes(600)).runs, mpi::Algorithm::nonoverlapping);
+  EXPECT_EQ(mpi_time_is(Operation::all_reduce, 2048, Bytes(600)),
+            mpi_timing(Operation::reduce, mpi::Algorithm::in_order_binary).time_is);
+  EXPECT_EQ(mpi_time_is(Operation::all_reduce, 2048, Bytes(100)), "");
+}
+
 TEST(MpiSchedules, AnAllToAllOfTooManyIsRefused) {
   EXPECT_THROW(mpi_schedule(Operation::all_to_all, mpi::Algorithm::pairwise, testing::wiring_of(1, 1025)),
                InputError);
