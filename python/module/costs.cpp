@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -31,11 +32,23 @@ Operation operation_of(const std::string& word) {
                    fmt::format("they are {}", fmt::join(words, ", ")));
 }
 
+std::optional<Backend> backend_of(const std::optional<std::string>& word) {
+  if (!word) return std::nullopt;
+  std::vector<std::string> words;
+  for (const auto& row : kBackends) {
+    if (row.name == *word) return row.backend;
+    words.emplace_back(row.name);
+  }
+  throw InputError(fmt::format("no backend of the name '{}'{}", *word, did_you_mean(*word, words)),
+                   fmt::format("they are {}", fmt::join(words, ", ")));
+}
+
 class Costs {
  public:
   double time(const std::string& operation, const nb::object& size, const nb::object& ranks,
-              const std::string& topology, int stride) {
-    return times_(topology, gpus(ranks, stride), operation_of(operation), bytes(size)).value();
+              const std::string& topology, int stride, const std::optional<std::string>& backend) {
+    return times_(topology, gpus(ranks, stride), operation_of(operation), bytes(size), backend_of(backend))
+        .value();
   }
 
  private:
@@ -87,15 +100,20 @@ void add_costs(nb::module_& m) {
   m.def(
       "collective_time",
       [costs](const std::string& operation, const nb::object& size, const nb::object& ranks,
-              const std::string& topology,
-              int stride) { return costs->time(operation, size, ranks, topology, stride); },
+              const std::string& topology, int stride, const std::optional<std::string>& backend) {
+        return costs->time(operation, size, ranks, topology, stride, backend);
+      },
       nb::arg("operation"), nb::arg("size"), nb::arg("ranks"), nb::arg("topology"), nb::arg("stride") = 1,
+      nb::arg("backend") = nb::none(),
       nb::sig("def collective_time(operation: str, size: int | float | str, ranks: int | "
-              "collections.abc.Sequence[int], topology: str, stride: int = 1) -> float"),
+              "collections.abc.Sequence[int], topology: str, stride: int = 1, backend: str | None = None) -> "
+              "float"),
       "Seconds that a collective takes while nobody else uses the links.\n\n"
       "size: bytes, or text like \"64MiB\", of the buffer as nccl-tests counts it: of an all_gather or\n"
-      "reduce_scatter all ranks' parts together, of an all_to_all what a rank sends to all ranks.\n"
+      "reduce_scatter all ranks' parts together, of an all_to_all what a rank sends to all ranks, of a\n"
+      "gather or scatter what rank 0 holds.\n"
       "ranks: how many, each on the GPU `stride` after the one before; or the GPUs themselves.\n"
+      "backend: nccl, gloo or mpi; by default nccl where the topology describes it, else plain rings.\n"
       "topology: a name of presets(\"topologies\"), or a path. What is found out of a group is kept:\n"
       "the first call takes milliseconds, later ones microseconds.");
 }

@@ -9,10 +9,22 @@
 
 namespace ddpsim {
 
-enum class Operation { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
+enum class Operation {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  gather,
+  scatter,
+  send_recv
+};
 
 // How much of the buffer the rank with the least of it holds, before or after.
 enum class BufferShare { whole, part, nothing };
+// Whether data comes from one rank, rank 0, or goes to it.
+enum class Root { none, from, to };
 
 struct OperationTraits {
   Operation operation;
@@ -20,16 +32,24 @@ struct OperationTraits {
   BufferShare least;
   bool reduces;    // adds up what the ranks contribute
   bool is_direct;  // ranks send to one another, without a ring or tree
+  Root root;
 };
 inline constexpr std::array kOperations{
-    OperationTraits{Operation::all_reduce, "all_reduce", "all-reduce", BufferShare::whole, true, false},
-    OperationTraits{Operation::all_gather, "all_gather", "all-gather", BufferShare::part, false, false},
+    OperationTraits{Operation::all_reduce, "all_reduce", "all-reduce", BufferShare::whole, true, false,
+                    Root::none},
+    OperationTraits{Operation::all_gather, "all_gather", "all-gather", BufferShare::part, false, false,
+                    Root::none},
     OperationTraits{Operation::reduce_scatter, "reduce_scatter", "reduce-scatter", BufferShare::part, true,
-                    false},
-    OperationTraits{Operation::broadcast, "broadcast", "broadcast", BufferShare::nothing, false, false},
-    OperationTraits{Operation::reduce, "reduce", "reduce", BufferShare::nothing, true, false},
-    OperationTraits{Operation::all_to_all, "all_to_all", "all-to-all", BufferShare::part, false, true},
-    OperationTraits{Operation::send_recv, "send_recv", "send/recv", BufferShare::nothing, false, true}};
+                    false, Root::none},
+    OperationTraits{Operation::broadcast, "broadcast", "broadcast", BufferShare::nothing, false, false,
+                    Root::from},
+    OperationTraits{Operation::reduce, "reduce", "reduce", BufferShare::nothing, true, false, Root::to},
+    OperationTraits{Operation::all_to_all, "all_to_all", "all-to-all", BufferShare::part, false, true,
+                    Root::none},
+    OperationTraits{Operation::gather, "gather", "gather", BufferShare::part, false, true, Root::to},
+    OperationTraits{Operation::scatter, "scatter", "scatter", BufferShare::part, false, true, Root::from},
+    OperationTraits{Operation::send_recv, "send_recv", "send/recv", BufferShare::nothing, false, true,
+                    Root::none}};
 
 constexpr const OperationTraits& traits_of(Operation operation) {
   return kOperations.at(static_cast<std::size_t>(operation));
@@ -54,6 +74,15 @@ std::optional<Operation> find_operation(std::string_view name);
 constexpr bool sends_directly(Operation operation) {
   return traits_of(operation).is_direct;
 }
+// Whether every rank sends to every other.
+constexpr bool is_exchange(Operation operation) {
+  const auto& traits = traits_of(operation);
+  return traits.is_direct && traits.root == Root::none && traits.least == BufferShare::part;
+}
+// Whether rank 0 sends each other rank a part, or gets one from each.
+constexpr bool is_fan(Operation operation) {
+  return traits_of(operation).is_direct && traits_of(operation).root != Root::none;
+}
 // Whether one rank sends and one receives.
 constexpr bool is_pair(Operation operation) {
   return traits_of(operation).is_direct && traits_of(operation).least == BufferShare::nothing;
@@ -66,12 +95,16 @@ constexpr bool is_chain(Operation operation) {
 constexpr bool is_in_parts(Operation operation) {
   return traits_of(operation).least == BufferShare::part;
 }
+// Whether one rank, rank 0, sends or receives everything.
+constexpr bool is_rooted(Operation operation) {
+  return traits_of(operation).root != Root::none;
+}
 constexpr bool reduces(Operation operation) {
   return traits_of(operation).reduces;
 }
 
-// Steps of a ring: 2 (n-1) to all-reduce, n-1 to gather or scatter, n of a chain that is filled and drained
-// (NCCL's tuning.cc: nsteps). In each a rank sends an n-th of the buffer.
+// Steps of a ring: 2 (n-1) to all-reduce, n-1 where each rank has a part, n of a chain that is filled and
+// drained (NCCL's tuning.cc: nsteps). In each a rank sends an n-th of the buffer.
 constexpr int ring_steps(Operation operation, int ranks) {
   auto least = traits_of(operation).least;
   return least == BufferShare::nothing ? ranks : (least == BufferShare::whole ? 2 : 1) * (ranks - 1);

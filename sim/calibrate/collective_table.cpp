@@ -36,9 +36,11 @@ bool is_own_format(const SourceFile& source) {
 // The project's own format has a reader; what is new here is where its rows stand.
 std::vector<CollectiveTable> read_own_format(const std::string& path, const LoadedText& text) {
   auto measured = read_measured_table(path);
-  if (measured.backend == Backend::gloo)
-    throw InputError(whole_file(text.source), "was measured with Gloo, and these are curves of NCCL",
-                     "use a table of NCCL's all-reduces; 'algorithm: measured' takes this one as it is");
+  if (measured.backend.value_or(Backend::nccl) != Backend::nccl)
+    throw InputError(
+        whole_file(text.source),
+        fmt::format("was measured with {}, and these are curves of NCCL", backend_words(*measured.backend)),
+        "use a table of NCCL's all-reduces; 'algorithm: measured' takes this one as it is");
   auto places = parse_csv(text, kWhat);
   auto bytes_column = places.column("bytes");
   auto operation_column = places.find_column("operation");

@@ -64,7 +64,7 @@ void narrow_by_reduction(Operations& operations, const Located& reduction, const
   std::optional<bool> rooted;
   if (root) rooted = !root->text.ends_with("-1");  // JSON has it padded
   auto stays = [&](Operation operation) {
-    return reduces(operation) != none && (!rooted || is_chain(operation) == *rooted);
+    return reduces(operation) != none && (!rooted || is_rooted(operation) == *rooted);
   };
   auto said = words(operations);
   std::erase_if(operations, [&](Operation operation) { return !stays(operation); });

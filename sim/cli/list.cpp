@@ -10,6 +10,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/list_backends.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/nccl/names.hpp"
@@ -172,7 +173,11 @@ PresetRow kind_row(PresetKind kind) {
           word("example", names.empty() ? "-" : names.front())};
 }
 
+// Not presets, but listed like them.
+constexpr std::string_view kBackendsKind = "backends";
+
 std::vector<PresetRow> rows_of(const std::string& kind) {
+  if (kind == kBackendsKind) return backend_rows();
   std::vector<PresetRow> rows;
   if (kind.empty()) {
     for (auto each : preset_kinds()) rows.push_back(kind_row(each));
@@ -193,6 +198,12 @@ void say_of_amd() {
       fmt::join(names, ", "));
 }
 
+void say_of_backends() {
+  fmt::print(
+      "\nGPUs: a topology of machines; without what NCCL has to know, its times are plain schedules over the "
+      "links\nCPUs: a topology of links alone (kind: ring), which join processes\n");
+}
+
 void list(const ListOptions& options) {
   check_outputs({{"--json", options.json}});
   auto rows = rows_of(options.kind);
@@ -201,8 +212,15 @@ void list(const ListOptions& options) {
                [&] { return preset_json(options.kind.empty() ? "kinds" : options.kind, rows); });
   if (options.json == "-") return;
   fmt::print("{}", preset_table(rows));
-  if (!options.kind.empty() && preset_kind(options.kind) == PresetKind::gpus) say_of_amd();
+  if (options.kind == folder_of(PresetKind::gpus)) say_of_amd();
+  if (options.kind == kBackendsKind) say_of_backends();
   if (options.kind.empty()) fmt::print("\n'ddpsim list KIND' lists the names of a kind\n");
+}
+
+std::vector<std::string> names_of_lists() {
+  auto names = names_of_kinds();
+  names.emplace_back(kBackendsKind);
+  return names;
 }
 
 }  // namespace
@@ -212,15 +230,15 @@ Command list_command() {
   return {.name = "list",
           .description =
               "Models, GPUs, topologies, software, fabrics, calibrations, evidence and scenarios that have a "
-              "name",
+              "name; libraries that communicate, and what is known of each",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
                        .description =
                            "models, gpus, topologies, software, fabrics, calibrations, evidence or configs; "
-                           "without it the kinds themselves",
+                           "backends; without it the kinds of presets",
                        .refuses_empty = true,
-                       .names = names_of_kinds},
+                       .names = names_of_lists},
                       output_option("--json", &options->json,
                                     "Write the list as JSON; '-' is standard output", "PATH|-")},
           .run = [options] { list(*options); }};

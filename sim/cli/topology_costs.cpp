@@ -11,8 +11,10 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
+#include "sim/cost/usual_library.hpp"
 #include "sim/nccl/forced.hpp"
 #include "sim/report/collective_costs.hpp"
+#include "sim/resolve/collective.hpp"
 #include "sim/resolve/plausibility.hpp"
 #include "sim/resolve/rccl.hpp"
 #include "sim/text/nccl_calibration.hpp"
@@ -25,6 +27,7 @@ struct CostOptions {
   std::string bytes = "25MiB";
   std::vector<std::string> operations;
   bool plain = false;
+  std::string backend;
   AllowedOptions allowed;
   std::string json, csv;
 };
@@ -52,6 +55,16 @@ std::vector<CollectiveCostRow> rows_of(const std::vector<OperationCost>& costs,
   return rows;
 }
 
+// None: NCCL's model where the topology has what it needs, else plain schedules.
+std::shared_ptr<const LibraryModel> library_of(const CostOptions& options, const Topology& topology,
+                                               const std::shared_ptr<const Cluster>& cluster,
+                                               const std::vector<int>& gpus) {
+  if (options.backend.empty()) return nullptr;
+  if (options.plain) throw InputError("plain schedules are no library's", "leave out --plain, or --backend");
+  auto backend = std::ranges::find(kBackends, options.backend, &BackendTraits::name)->backend;
+  return usual_library(backend, topology, cluster, gpus);
+}
+
 void costs(const CostOptions& options) {
   check_outputs({{"--json", options.json}, {"--csv", options.csv}});
   auto sizes = parse_number_lists(options.bytes, "--bytes");
@@ -61,12 +74,14 @@ void costs(const CostOptions& options) {
   auto gpus = options.cluster.job(*topology, *cluster);
   int ranks = static_cast<int>(gpus.size());
   if (ranks < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
-  bool under_nccl = topology->nccl && !options.plain;
+  auto library = library_of(options, *topology, cluster, gpus);
+  bool under_nccl = topology->nccl && !options.plain && !library;
   CollectiveCostsOf whose{options.cluster.file, ranks, "", {}};
   std::vector<OperationCost> all, unforced;
   if (const char* given = options.allowed.given(); given && !under_nccl)
     throw InputError(fmt::format("{} is for what NCCL would do", given),
                      options.plain        ? "leave out --plain"
+                     : library            ? "leave it out, or --backend"
                      : topology->has_xgmi ? "leave it out: RCCL, of AMD's GPUs, is not modelled"
                                           : "add a section 'nccl' to the topology");
   if (under_nccl) {
@@ -84,6 +99,9 @@ void costs(const CostOptions& options) {
     });
     whose.nccl_version = nccl::name(platform.version);
     whose.notes = nccl_notes(nccl_communicator(*cluster, gpus, platform), allowed, calibration);
+  } else if (library) {
+    all = library_costs(*library, operations, sizes);
+    whose.notes.push_back(library->backend() == Backend::mpi ? mpi_note(*topology) : usual_gloo_note());
   } else {
     all = plain_costs(*cluster, gpus, operations, sizes);
   }
@@ -96,7 +114,9 @@ void costs(const CostOptions& options) {
   write_output(options.csv, collective_costs_csv(rows));
   if (options.json == "-" || options.csv == "-") return;
   fmt::print("{} GPUs, nobody else on the links, {}\n\n{}", ranks,
-             under_nccl ? "NCCL " + whose.nccl_version : std::string("plain schedules"),
+             under_nccl ? "NCCL " + whose.nccl_version
+             : library  ? std::string(backend_words(library->backend()))
+                        : std::string("plain schedules"),
              collective_costs_table(rows));
 }
 
@@ -126,6 +146,14 @@ Command topology_costs_command() {
   command.options.push_back({.name = "--plain",
                              .value = &options->plain,
                              .description = "Plain schedules over the links, whatever NCCL would do"});
+  std::vector<std::string> backends;
+  for (const auto& row : kBackends) backends.emplace_back(row.name);
+  command.options.push_back({.name = "--backend",
+                             .value = &options->backend,
+                             .description =
+                                 "The library that communicates: NCCL's model, Gloo's on hosts, or "
+                                 "the algorithms that Open MPI picks",
+                             .words = backends});
   options->allowed.add_to(command);
   command.options.push_back(
       output_option("--json", &options->json, "Write the costs as JSON; '-' is standard output", "PATH|-"));

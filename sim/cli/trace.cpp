@@ -21,7 +21,7 @@
 namespace ddpsim::cli {
 namespace {
 
-struct ShowOptions {
+struct TraceShowOptions {
   std::string file, plot;
   TableOutputs outputs;
   std::optional<std::string> bucket_cap, first_bucket_cap, torch, recorded;
@@ -36,7 +36,7 @@ TorchVersion parse_torch(const std::string& text) {
   throw InputError(fmt::format("--torch: '{}' is not a PyTorch version", text), "write it like 2.6");
 }
 
-DdpOptions ddp_options(const ShowOptions& options) {
+DdpOptions ddp_options(const TraceShowOptions& options) {
   DdpOptions ddp;
   if (options.bucket_cap) ddp.bucket_cap = parse_bytes(located("--bucket-cap", *options.bucket_cap));
   if (options.first_bucket_cap)
@@ -66,7 +66,7 @@ void print_caps(const RecordedCommunication& recorded, const LayerTrace& trace, 
                              show(caps.later));
 }
 
-void show(const ShowOptions& options) {
+void show_trace(const TraceShowOptions& options) {
   options.outputs.check({{"--plot", options.plot}});
   check_plot_path(options.plot);
   auto ddp = ddp_options(options);
@@ -91,7 +91,7 @@ void show(const ShowOptions& options) {
 }
 
 Command trace_show_command() {
-  auto options = std::make_shared<ShowOptions>();
+  auto options = std::make_shared<TraceShowOptions>();
   Command command{
       .name = "show",
       .description = "Summary of a layer trace, its buckets, a picture",
@@ -116,7 +116,7 @@ Command trace_show_command() {
             .value = &options->recorded,
             .description = "Recorded collectives (CSV): say which caps give their buckets",
             .type = "PATH"}},
-      .run = [options] { show(*options); }};
+      .run = [options] { show_trace(*options); }};
   options->outputs.add_to(command);
   return command;
 }

@@ -90,6 +90,15 @@ void refuse_strategy(const config::Value& root) {
         "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
 }
 
+void refuse_backend(const config::Value& root) {
+  const auto* backend = config::find_at(root, "collective.backend");
+  const auto* known =
+      backend ? std::ranges::find(kBackends, backend->scalar, &BackendTraits::name) : kBackends.end();
+  if (known == kBackends.end() || !known->runs_on.empty()) return;
+  throw InputError(backend->span, fmt::format("no real run communicates with {}", known->words),
+                   "use backend: nccl or gloo; 'ddpsim list backends' says what each runs");
+}
+
 }  // namespace
 
 RealScenario::RealScenario(const ValidateOptions& options)
@@ -99,6 +108,7 @@ RealScenario::RealScenario(const ValidateOptions& options)
   refuse_axes(root_);
   refuse_cluster_keys(root_);
   refuse_strategy(root_);
+  refuse_backend(root_);
   // Buckets and launches do not depend on what collectives take, and nothing is predicted from this table:
   // the one that is comes from the calibration.
   TemporaryFolder folder;

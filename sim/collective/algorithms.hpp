@@ -36,7 +36,8 @@ CollectiveSchedule chain(Operation operation, const Wiring& wiring,
                          const std::vector<std::vector<int>>& orders);
 
 // An all-to-all: every rank sends each other rank its n-th of the buffer, all at once, as NCCL's sends and
-// receives do. A send/recv, of two ranks: the whole buffer from the first to the second.
+// receives do. A gather or scatter: each rank's n-th to or from rank 0. A send/recv, of two ranks: the whole
+// buffer from the first to the second.
 CollectiveSchedule direct(Operation operation, const Wiring& wiring);
 // Between the last `servers` of the ranks and each other rank, all at once, each server its part of the
 // buffer: reduce to the servers, broadcast from them. A server on its rank's own GPU takes no link.

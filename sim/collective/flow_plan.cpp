@@ -17,7 +17,7 @@ FlowChannel unfolded(const Channel& channel, Operation operation) {
   for (std::size_t e = 0; e < channel.edges.size(); ++e) {
     const Edge& edge = channel.edges[e];
     result.flows.push_back(
-        {{edge.route.begin(), edge.route.end()}, edge.latency, 1.0 / edge.piece.of, levels[e]});
+        {{edge.route.begin(), edge.route.end()}, edge.latency, edge.piece.share(), levels[e]});
     result.last_level = std::max(result.last_level, levels[e]);
   }
   return result;

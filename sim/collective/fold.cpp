@@ -20,7 +20,7 @@ FlowChannel folded_channel(const Refinement& refinement, const Refinement::Chann
     std::size_t e = ref.first_edge + i;
     if (!colors.insert(refinement.edge_color(e)).second) continue;
     const Edge& edge = channel.edges[i];
-    Flow flow{{}, edge.latency, 1.0 / edge.piece.of, refinement.edge_level(e)};
+    Flow flow{{}, edge.latency, edge.piece.share(), refinement.edge_level(e)};
     for (auto use : refinement.uses(e))
       flow.route.insert(flow.route.end(), static_cast<std::size_t>(use.times), use.link_class);
     result.last_level = std::max(result.last_level, flow.level);

@@ -6,7 +6,7 @@ namespace ddpsim {
 
 double bytes_through(const Channel& channel, Operation operation, const Edge& edge) {
   auto chunking = chunking_of(channel, operation);
-  return chunking.steps(Bytes(1)) * chunking.chunk(Bytes(1)).value() / edge.piece.of;
+  return chunking.steps(Bytes(1)) * chunking.chunk(Bytes(1)).value() * edge.piece.count / edge.piece.of;
 }
 
 void add_link_bytes(const Stage& stage, Bytes buffer, std::vector<double>& bytes) {
@@ -15,7 +15,8 @@ void add_link_bytes(const Stage& stage, Bytes buffer, std::vector<double>& bytes
     double through = bytes_through(channel, stage.operation, Edge()) * buffer.value();
     for (const auto& edge : channel.edges)
       for (int link : edge.route)
-        if (auto l = static_cast<std::size_t>(link); l < bytes.size()) bytes[l] += through / edge.piece.of;
+        if (auto l = static_cast<std::size_t>(link); l < bytes.size())
+          bytes[l] += through * edge.piece.count / edge.piece.of;
   }
 }
 

@@ -55,9 +55,13 @@ struct Header {
 };
 
 Backend parse_backend(const Located& value) {
-  for (auto backend : {Backend::nccl, Backend::gloo})
-    if (value.text == backend_name(backend)) return backend;
-  throw InputError(value.span, fmt::format("unknown backend '{}'", value.text), "it is nccl or gloo");
+  std::vector<std::string_view> names;
+  for (const auto& row : kBackends) {
+    if (value.text == row.name) return row.backend;
+    names.push_back(row.name);
+  }
+  throw InputError(value.span, fmt::format("unknown backend '{}'", value.text),
+                   fmt::format("it is one of {}", fmt::join(names, ", ")));
 }
 
 Operation parse_operation(const Located& value) {

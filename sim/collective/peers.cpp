@@ -25,6 +25,15 @@ CollectiveSchedule direct(Operation operation, const Wiring& wiring) {
     return directly(operation, 2, {Pattern::pipeline, {}, {edge_along(wiring.path(0, 1), 0, 1)}, 1});
   }
   Channel channel{Pattern::pipeline, {}, {}, 1};
+  if (is_fan(operation)) {
+    bool to_root = traits_of(operation).root == Root::to;
+    for (int rank = 1; rank < wiring.ranks; ++rank) {
+      int from = to_root ? rank : 0, to = to_root ? 0 : rank;
+      channel.edges.push_back(edge_along(wiring.path(from, to), from, to));
+      channel.edges.back().piece = {rank, wiring.ranks};
+    }
+    return directly(operation, wiring.ranks, std::move(channel));
+  }
   auto n = static_cast<std::size_t>(wiring.ranks);
   channel.edges.reserve(n * (n - 1));
   for (int from = 0; from < wiring.ranks; ++from)

@@ -135,6 +135,7 @@ void Refinement::color_initially(const Traffic& traffic) {
   for (std::size_t e = 0; e < edges_.size(); ++e) {
     Signature signature;
     signature.put(edges_[e]->piece.of);
+    signature.put(edges_[e]->piece.count);
     signature.put(edge_levels_[e]);
     signature.put(edges_[e]->latency.value());
     edge_colors_.push_back(edges.color(signature));

@@ -11,10 +11,12 @@
 
 namespace ddpsim {
 
-// A fraction of something: the index-th of `of` equal parts.
+// A fraction of something: of `of` equal parts `count`, from the index-th on.
 struct Part {
   int index = 0;
   int of = 1;
+  int count = 1;
+  [[nodiscard]] double share() const { return 1.0 * count / of; }
 };
 
 // From one rank to another: the links it occupies (ids of the cluster's links), the latency a message pays
@@ -44,13 +46,14 @@ struct Edge {
 // that has a chunk to pass on carries one, and the next round starts when all have arrived. (Without rounds
 // the edges of a tree that share links behave chaotically: a change of one bandwidth by 1e-15 changes the
 // time by a percent; see docs/model.md.)
-enum class Pattern { ring, pipeline };
+// exchange: every edge sends at once its piece of what its rank had when the stage began.
+enum class Pattern { ring, pipeline, exchange };
 
 struct Channel {
   Pattern pattern = Pattern::ring;
   Part part;  // of the buffer
   std::vector<Edge> edges;
-  int depth = 0;  // of a pipeline: edges on its longest path
+  int depth = 0;  // of a pipeline: edges on its longest path; 1 of an exchange
 };
 
 // All channels of a stage run at once; the stage ends when all have ended.

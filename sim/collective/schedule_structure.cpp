@@ -14,12 +14,12 @@ namespace {
 using Error = std::optional<std::string>;
 
 bool within_bounds(Part part) {
-  return part.of >= 1 && part.index >= 0 && part.index < part.of;
+  return part.of >= 1 && part.index >= 0 && part.count >= 1 && part.index + part.count <= part.of;
 }
 
 bool overlap(Part a, Part b) {
   auto starts_before_end = [](Part x, Part y) {
-    return std::int64_t{x.index} * y.of < (std::int64_t{y.index} + 1) * x.of;
+    return std::int64_t{x.index} * y.of < (std::int64_t{y.index} + y.count) * x.of;
   };
   return starts_before_end(a, b) && starts_before_end(b, a);
 }
@@ -114,6 +114,26 @@ Error find_pipeline_error(const CollectiveSchedule& schedule, const Channel& pip
   return std::nullopt;
 }
 
+// Ranks send at once: no edge waits, and what two of them deliver to one rank is added up or is of different
+// pieces.
+Error find_round_error(const CollectiveSchedule& schedule, const Channel& exchange) {
+  if (exchange.edges.empty()) return "an exchange without edges";
+  std::map<int, std::vector<const Edge*>> arriving;
+  for (std::size_t e = 0; e < exchange.edges.size(); ++e) {
+    const Edge& edge = exchange.edges[e];
+    if (auto error = find_edge_error(schedule, exchange, e)) return error;
+    if (edge.from >= schedule.ranks || edge.to >= schedule.ranks || !edge.inputs.empty())
+      return fmt::format("edge {} of an exchange does more than send from rank to rank", e);
+    for (const Edge* other : arriving[edge.to])
+      if (overlap(other->piece, edge.piece) && !(other->reduce && edge.reduce))
+        return fmt::format("ranks {} and {} deliver the same piece to rank {}", other->from, edge.from,
+                           edge.to);
+    arriving[edge.to].push_back(&edge);
+  }
+  if (exchange.depth != 1) return fmt::format("an exchange of depth {}", exchange.depth);
+  return std::nullopt;
+}
+
 // Every rank sends each other rank that rank's piece, once, and waits for nothing.
 Error find_exchange_error(const CollectiveSchedule& schedule) {
   std::map<std::pair<int, int>, int> sent;
@@ -154,18 +174,24 @@ std::vector<int> delivery_order(const Channel& pipeline) {
   return order;
 }
 
+bool is_in_rounds(const CollectiveSchedule& schedule) {
+  return !schedule.stages.empty() && schedule.stages[0].channels[0].pattern == Pattern::exchange;
+}
+
 std::string vertex_name(const CollectiveSchedule& schedule, int vertex) {
   return vertex < schedule.ranks ? fmt::format("rank {}", vertex)
                                  : fmt::format("switch {}", vertex - schedule.ranks);
 }
 
 std::optional<std::string> find_structure_error(const CollectiveSchedule& schedule) {
-  if (is_exchange(schedule.operation)) return find_exchange_error(schedule);
+  if (is_exchange(schedule.operation) && !is_in_rounds(schedule)) return find_exchange_error(schedule);
   for (std::size_t s = 0; s < schedule.stages.size(); ++s)
     for (std::size_t c = 0; c < schedule.stages[s].channels.size(); ++c) {
       const Channel& channel = schedule.stages[s].channels[c];
-      Error error = channel.pattern == Pattern::ring ? find_ring_error(schedule, channel)
-                                                     : find_pipeline_error(schedule, channel);
+      auto find_error = channel.pattern == Pattern::ring       ? find_ring_error
+                        : channel.pattern == Pattern::exchange ? find_round_error
+                                                               : find_pipeline_error;
+      Error error = find_error(schedule, channel);
       if (!within_bounds(channel.part))
         error = fmt::format("part {} of {} of the buffer", channel.part.index, channel.part.of);
       if (error) return fmt::format("stage {}, channel {}: {}", s, c, *error);

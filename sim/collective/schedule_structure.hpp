@@ -8,10 +8,8 @@
 
 namespace ddpsim {
 
-// Whether ranks only send pieces of their own, so that the structure of a schedule proves it right.
-inline bool is_exchange(Operation operation) {
-  return sends_directly(operation) && is_in_parts(operation);
-}
+// Whether its ranks exchange messages round by round.
+bool is_in_rounds(const CollectiveSchedule& schedule);
 
 // What is wrong first: "stage 0, channel 1: edge 2 does not lead into the next".
 std::optional<std::string> find_structure_error(const CollectiveSchedule& schedule);

@@ -12,6 +12,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/schedule_structure.hpp"
+#include "sim/collective/slots.hpp"
 
 namespace ddpsim {
 namespace {
@@ -26,7 +27,7 @@ struct Range {
 
 Range cut(Range range, Part part) {
   int length = (range.end - range.begin) / part.of;
-  return {range.begin + part.index * length, range.begin + (part.index + 1) * length};
+  return {range.begin + part.index * length, range.begin + (part.index + part.count) * length};
 }
 
 // The coarsest cut of the buffer in which everything any edge sends is whole pieces.
@@ -37,7 +38,7 @@ int piece_count(const CollectiveSchedule& schedule) {
     for (const auto& channel : stage.channels) {
       std::int64_t cuts =
           channel.pattern == Pattern::ring ? static_cast<std::int64_t>(channel.edges.size()) : 1;
-      if (channel.pattern == Pattern::pipeline)
+      if (channel.pattern != Pattern::ring)
         for (const auto& edge : channel.edges) cuts = std::lcm(cuts, edge.piece.of);
       pieces = std::lcm(pieces, channel.part.of * cuts);
       DDPSIM_CHECK(pieces <= 1'000'000, "too fine a cut of the buffer to verify");
@@ -78,17 +79,19 @@ bool deliver(std::span<const int> sent, std::span<int> kept, bool reduce) {
   return changed;
 }
 
+// On its way: all send before any receives.
+struct Sent {
+  int to, piece;
+  bool reduce;
+  std::vector<int> contributions;
+};
+
 Error execute_ring(Operation operation, const Channel& ring, Buffers& buffers) {
   Range part = cut({0, buffers.pieces()}, ring.part);
   int n = static_cast<int>(ring.edges.size());
   int steps = chunking_of(ring, operation).steps(Bytes(1));
-  struct Message {
-    int to, piece;
-    bool reduce;
-    std::vector<int> contributions;
-  };
   for (int step = 0; step < steps; ++step) {
-    std::vector<Message> messages;  // all edges send at once, then all receive
+    std::vector<Sent> messages;
     for (int position = 0; position < n; ++position) {
       const Edge& edge = ring.edges[position];
       auto [chunk, reduce] = ring_transfer(operation, n, position, step);
@@ -107,6 +110,23 @@ Error execute_ring(Operation operation, const Channel& ring, Buffers& buffers) {
   return std::nullopt;
 }
 
+Error execute_exchange(const Channel& exchange, Buffers& buffers) {
+  Range part = cut({0, buffers.pieces()}, exchange.part);
+  std::vector<Sent> messages;
+  for (const auto& edge : exchange.edges) {
+    Range sent = cut(part, edge.piece);
+    for (int piece = sent.begin; piece < sent.end; ++piece) {
+      auto counts = buffers.at(edge.from, piece);
+      messages.push_back({edge.to, piece, edge.reduce, {counts.begin(), counts.end()}});
+    }
+  }
+  // Some may send what their receivers have, as Open MPI's do.
+  bool changed = false;
+  for (const auto& sent : messages)
+    changed = deliver(sent.contributions, buffers.at(sent.to, sent.piece), sent.reduce) || changed;
+  return changed ? std::nullopt : Error("an exchange that changes nothing");
+}
+
 Error execute_pipeline(const CollectiveSchedule& schedule, const Channel& pipeline, Buffers& buffers) {
   Range part = cut({0, buffers.pieces()}, pipeline.part);
   for (int e : delivery_order(pipeline)) {
@@ -123,6 +143,19 @@ Error execute_pipeline(const CollectiveSchedule& schedule, const Channel& pipeli
     if (!changed) return fmt::format("edge {} changes nothing", e);
   }
   return std::nullopt;
+}
+
+Error execute_channel(const CollectiveSchedule& schedule, const Stage& stage, const Channel& channel,
+                      Buffers& buffers) {
+  switch (channel.pattern) {
+    case Pattern::ring:
+      return execute_ring(stage.operation, channel, buffers);
+    case Pattern::exchange:
+      return execute_exchange(channel, buffers);
+    case Pattern::pipeline:
+      break;
+  }
+  return execute_pipeline(schedule, channel, buffers);
 }
 
 // Channels run at once, so none may change what another reads or changes: then their order does not matter.
@@ -185,8 +218,7 @@ Error execute(const CollectiveSchedule& schedule, Buffers& buffers) {
     buffers.empty_switches();
     for (std::size_t c = 0; c < stage.channels.size(); ++c) {
       const Channel& channel = stage.channels[c];
-      Error error = channel.pattern == Pattern::ring ? execute_ring(stage.operation, channel, buffers)
-                                                     : execute_pipeline(schedule, channel, buffers);
+      Error error = execute_channel(schedule, stage, channel, buffers);
       if (error) return fmt::format("stage {}, channel {}: {}", s, c, *error);
     }
   }
@@ -221,7 +253,7 @@ Error check_balance(const Buffers& buffers, const std::vector<int>& pieces_of) {
   return std::nullopt;
 }
 
-Error check_reduce_scatter(Buffers& buffers) {
+Error check_reduce_scatter(const CollectiveSchedule& schedule, Buffers& buffers) {
   std::vector<int> pieces_of(buffers.ranks(), 0);
   for (int piece = 0; piece < buffers.pieces(); ++piece) {
     bool complete = false;
@@ -232,6 +264,11 @@ Error check_reduce_scatter(Buffers& buffers) {
       }
     if (!complete) return fmt::format("no rank has all of piece {} of {}", piece, buffers.pieces());
   }
+  // The one of a pair that acts for both keeps a copy of the other's.
+  int share = buffers.pieces() / buffers.ranks();
+  if (is_in_rounds(schedule))
+    for (int& pieces : pieces_of)
+      if (pieces == 2 * share) pieces = share;
   return check_balance(buffers, pieces_of);
 }
 
@@ -263,26 +300,43 @@ Error check_reduce(Buffers& buffers, int root) {
   return std::nullopt;
 }
 
+// Rank r's n-th of the buffer at rank 0 is its own, or rank 0's at rank r.
+Error check_fan(const CollectiveSchedule& schedule, Buffers& buffers) {
+  bool to_root = traits_of(schedule.operation).root == Root::to;
+  for (int rank = 0; rank < buffers.ranks(); ++rank) {
+    int at = to_root ? 0 : rank, owner = to_root ? rank : 0;
+    Range own = cut({0, buffers.pieces()}, {rank, buffers.ranks()});
+    for (int piece = own.begin; piece < own.end; ++piece)
+      if (auto error = find_piece_error(buffers, at, piece, [owner](int from) { return from == owner; }))
+        return error;
+  }
+  return std::nullopt;
+}
+
 Error check_result(const CollectiveSchedule& schedule, Buffers& buffers) {
+  if (is_fan(schedule.operation)) return check_fan(schedule, buffers);
   bool adds = reduces(schedule.operation);
   switch (traits_of(schedule.operation).least) {
     case BufferShare::whole:
       return check_all_reduce(buffers);
     case BufferShare::part:
-      return adds ? check_reduce_scatter(buffers) : check_all_gather(buffers);
+      return adds ? check_reduce_scatter(schedule, buffers) : check_all_gather(buffers);
     case BufferShare::nothing:
       break;
   }
   if (schedule.stages.empty()) return adds ? check_reduce(buffers, 0) : check_broadcast(buffers, 0);
-  const auto& edges = schedule.stages[0].channels[0].edges;
-  return adds ? check_reduce(buffers, edges.back().to) : check_broadcast(buffers, edges.front().from);
+  int root = adds ? schedule.stages.back().channels[0].edges.back().to
+                  : schedule.stages[0].channels[0].edges.front().from;
+  return adds ? check_reduce(buffers, root) : check_broadcast(buffers, root);
 }
 
 }  // namespace
 
 std::optional<std::string> find_schedule_error(const CollectiveSchedule& schedule) {
   if (auto error = find_structure_error(schedule)) return error;
-  if (is_exchange(schedule.operation)) return std::nullopt;  // its structure says it all
+  // The structure of direct sends says it all.
+  if (is_exchange(schedule.operation))
+    return is_in_rounds(schedule) ? find_slot_error(schedule) : std::nullopt;
   Buffers buffers(schedule.ranks, piece_count(schedule));
   if (auto error = execute(schedule, buffers)) return error;
   return check_result(schedule, buffers);

@@ -5,7 +5,7 @@
 namespace ddpsim {
 
 Seconds AllReduceScale::operator()(Seconds time, Seconds of_no_bytes) const {
-  if (latency == 1 && growing == 1) return time;  // to the last bit
+  if (is_none()) return time;  // to the last bit
   Seconds least = std::min(time, of_no_bytes);
   return latency * least + growing * (time - least);
 }

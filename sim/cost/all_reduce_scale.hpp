@@ -1,6 +1,6 @@
 #pragma once
-// What if all-reduces had less latency, or more bandwidth, where no links say what they take but NCCL's or
-// Gloo's model, or a measured table?
+// What if all-reduces had less latency, or more bandwidth, where no links say what they take but a library's
+// model, or a measured table?
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -9,6 +9,7 @@ namespace ddpsim {
 // each.
 struct AllReduceScale {
   double latency = 1, growing = 1;
+  [[nodiscard]] bool is_none() const { return latency == 1 && growing == 1; }
   [[nodiscard]] Seconds operator()(Seconds time, Seconds of_no_bytes) const;
 };
 

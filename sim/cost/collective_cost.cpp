@@ -175,15 +175,15 @@ class NcclCost : public OnPlan {
   std::optional<CollectiveTime> together_;
 };
 
-class GlooCost : public CollectiveCost {
+class LibraryCost : public CollectiveCost {
  public:
-  explicit GlooCost(std::shared_ptr<const GlooModel> model) : model_(std::move(model)) {}
+  explicit LibraryCost(std::shared_ptr<const LibraryModel> model) : model_(std::move(model)) {}
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
     return either_way(model_->time(bytes, operation));
   }
 
  private:
-  std::shared_ptr<const GlooModel> model_;
+  std::shared_ptr<const LibraryModel> model_;
 };
 
 class TableCost : public CollectiveCost {
@@ -215,8 +215,8 @@ std::vector<GroupCost> group_costs(std::shared_ptr<const Communication> communic
   if (communication->is_alone()) {
     for (std::size_t g = 0; g < communication->groups.size(); ++g)
       costs.push_back({{g}, std::make_unique<NoCost>()});
-  } else if (communication->gloo) {
-    costs.push_back({{0}, std::make_unique<GlooCost>(communication->gloo)});
+  } else if (communication->library) {
+    costs.push_back({{0}, std::make_unique<LibraryCost>(communication->library)});
   } else if (!communication->folded) {
     costs.push_back({{0}, std::make_unique<NcclCost>(communication, 0)});
   } else {

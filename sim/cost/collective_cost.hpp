@@ -1,6 +1,7 @@
 #pragma once
 // What the collectives of a communicator cost: how long each takes by itself, and what it does to the links.
-// One kind for each who can say it: schedules over links, NCCL's model, Gloo's, a measured table.
+// One kind for each who can say it: schedules over links, NCCL's model, that of another library, a
+// measured table.
 #include <cstddef>
 #include <memory>
 #include <optional>

@@ -12,7 +12,7 @@
 #include "sim/base/names.hpp"
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/fold.hpp"
-#include "sim/cost/gloo_model.hpp"
+#include "sim/cost/library_model.hpp"
 #include "sim/cost/nccl_model.hpp"
 #include "sim/topology/cluster.hpp"
 
@@ -68,8 +68,9 @@ struct Communication {
   std::vector<BackgroundFlow> background;
   // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
   std::vector<std::shared_ptr<const NcclModel>> nccl;
-  // Where Gloo copies to the hosts and back, and the links between GPUs carry nothing: one group alone.
-  std::shared_ptr<const GlooModel> gloo;
+  // Where a library's model says what they take, Gloo's or MPI's, and nothing is known of what else is on the
+  // links: one group alone.
+  std::shared_ptr<const LibraryModel> library;
   // Of asynchronous parameter servers: what the most loaded link takes for each byte that every worker pushes
   // and pulls.
   double server_round = 0;
@@ -88,10 +89,10 @@ struct Communication {
   [[nodiscard]] BytesPerSecond capacity(int link) const;
   // Whether every group is one GPU, which has nobody to communicate with.
   [[nodiscard]] bool is_alone() const;
-  // One group under NCCL's model with nobody else on the links, Gloo's, or nobody: there is nothing to
+  // One group under NCCL's model with nobody else on the links, a library's, or nobody: there is nothing to
   // simulate.
   [[nodiscard]] bool is_settled() const {
-    return gloo || is_alone() || (!nccl.empty() && groups.size() == 1 && background.empty());
+    return library || is_alone() || (!nccl.empty() && groups.size() == 1 && background.empty());
   }
 };
 

@@ -133,6 +133,10 @@ DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, Oper
   double part = 1;
   if (is_pair(operation)) {
     flows.one(gpus[0], gpus[1]);
+  } else if (is_fan(operation)) {
+    bool to_root = traits_of(operation).root == Root::to;
+    for (int gpu : gpus.subspan(1)) flows.one(to_root ? gpu : gpus[0], to_root ? gpus[0] : gpu);
+    part = 1.0 / static_cast<double>(gpus.size());
   } else {
     auto twins = twins_of(cluster, gpus);
     check_routes(twins, gpus.size());

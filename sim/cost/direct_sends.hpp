@@ -18,7 +18,8 @@ class DirectSends {
   // At most so many routes are looked up: those of 2,048 GPUs on nodes that are all different, or of 256
   // leaves of 8-GPU nodes, however many nodes each leaf has.
   static constexpr double kMostRoutes = 4'194'304;
-  // Of an all-to-all of these GPUs, or a send/recv from the first to the second. Throws InputError (without a
+  // Of an all-to-all of these GPUs, a gather to the first or a scatter from it, or a send/recv from the first
+  // to the second. Throws InputError (without a
   // place) where there is no way.
   DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation);
   // Of transfers between each of these GPUs and the servers, each its part of the buffer: to them, from them,
@@ -26,7 +27,7 @@ class DirectSends {
   enum class Ways { to, from, both };
   DirectSends(const Cluster& cluster, std::span<const int> gpus, std::span<const int> servers, Ways ways);
 
-  // For each byte that a rank sends in all, its own part included.
+  // For each byte of the buffer: of an all-to-all what a rank sends in all, its own part included.
   [[nodiscard]] const nccl::LinkBounds& bounds() const { return bounds_; }
   [[nodiscard]] Seconds time(Bytes bytes) const { return latency_ + Seconds(bounds_.all * bytes.value()); }
 

@@ -11,14 +11,6 @@
 namespace ddpsim {
 namespace {
 
-// Of a route to another machine, what a NIC's traffic uses: the links inside the machines are those of GPUs.
-std::vector<int> network_links(const Cluster& cluster, const Route& route) {
-  std::vector<int> links;
-  std::copy_if(route.links.begin(), route.links.end(), std::back_inserter(links),
-               [&](int link) { return cluster.cable(link).medium == Medium::network; });
-  return links.empty() ? route.links : links;
-}
-
 // A connection of the ring between two machines.
 struct Crossing {
   int from, to;  // nodes
@@ -87,16 +79,26 @@ class HostPaths {
 
 }  // namespace
 
-Seconds GlooModel::time(Bytes bytes, Operation operation) const {
-  if (operation == Operation::broadcast) return scale_(cost_.broadcast(bytes), cost_.broadcast(Bytes(0)));
-  double share = share_of_all_reduce(operation, cost_.group().ranks);
-  return share * scale_(cost_.all_reduce(bytes), cost_.all_reduce(Bytes(0)));
+std::vector<int> network_links(const Cluster& cluster, const Route& route) {
+  std::vector<int> links;
+  std::copy_if(route.links.begin(), route.links.end(), std::back_inserter(links),
+               [&](int link) { return cluster.cable(link).medium == Medium::network; });
+  return links.empty() ? route.links : links;
 }
 
-GlooModel GlooModel::scaled(const AllReduceScale& scale) const {
-  auto model = *this;
-  model.scale_ = scale;
-  return model;
+bool GlooModel::has_formula(Operation operation) {
+  return operation == Operation::all_reduce || operation == Operation::broadcast;
+}
+
+LibraryModel::Way GlooModel::way(Bytes, Operation operation) const {
+  bool is_tree = operation == Operation::broadcast;
+  return {is_tree ? "binomial" : "ring", "estimated",
+          has_formula(operation) ? "" : "its share of a ring all-reduce's"};
+}
+
+Seconds GlooModel::unscaled(Bytes bytes, Operation operation) const {
+  if (operation == Operation::broadcast) return cost_.broadcast(bytes);
+  return share_of_all_reduce(operation, cost_.group().ranks) * cost_.all_reduce(bytes);
 }
 
 gloo::Group gloo_group(const Cluster& cluster, std::span<const int> gpus) {

@@ -53,7 +53,8 @@ void limit_rings(Stage& stage, BytesPerSecond algbw, ChannelLimits& limits) {
     if (channel.pattern != Pattern::ring) continue;
     // Edges of a channel differ in their piece only.
     double through = bytes_through(channel, stage.operation, Edge());
-    for (auto& edge : channel.edges) edge.route.push_back(limits.add(algbw * (through / edge.piece.of)));
+    for (auto& edge : channel.edges)
+      edge.route.push_back(limits.add(algbw * (through * edge.piece.count / edge.piece.of)));
   }
 }
 

@@ -113,14 +113,15 @@ class NcclCosts {
 
  private:
   void directly(OperationCost& cost) {
+    auto& sends = sends_[cost.operation];
     try {
-      if (!sends_) sends_.emplace(NcclWays(cluster_, communicator_), gpus_, cost.operation);
+      if (!sends) sends.emplace(NcclWays(cluster_, communicator_), gpus_, cost.operation);
     } catch (const InputError& error) {
       cost.algorithm = "direct";
       cost.why_not = error.message();
       return;
     }
-    auto choice = peers_.choose(cost.operation, cost.bytes, sends_->bounds());
+    auto choice = peers_.choose(cost.operation, cost.bytes, sends->bounds());
     cost.algorithm = "direct";
     cost.protocol = nccl::name(choice.plan.protocol);
     cost.channels = choice.plan.channels;
@@ -201,7 +202,7 @@ class NcclCosts {
   std::string no_symmetric_;        // why there are no symmetric kernels where they are wanted
   std::optional<NcclModel> model_;  // looks up the schedule of every algorithm
   std::map<Operation, Forced> forced_;
-  std::optional<DirectSends> sends_;
+  std::map<Operation, std::optional<DirectSends>> sends_;
 };
 
 // Of what is forced on NCCL at least one operation has to be capable.
@@ -242,6 +243,25 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<
                     allowed, calibration, only_symmetric, of_node);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
+  return costs;
+}
+
+std::vector<OperationCost> library_costs(const LibraryModel& model, std::span<const Operation> operations,
+                                         std::span<const Bytes> sizes) {
+  std::vector<OperationCost> costs;
+  for (auto operation : operations)
+    for (auto bytes : sizes) {
+      auto& cost = costs.emplace_back(OperationCost{operation, bytes, "", "", 1, {}, "", "", ""});
+      try {
+        auto way = model.way(bytes, operation);
+        cost.algorithm = std::move(way.algorithm);
+        cost.source = std::move(way.source);
+        cost.note = std::move(way.note);
+        cost.time = model.time(bytes, operation);
+      } catch (const InputError& error) {
+        cost.why_not = error.message();
+      }
+    }
   return costs;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/operation.hpp"
+#include "sim/cost/library_model.hpp"
 #include "sim/nccl/calibration.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/nccl_platform.hpp"
@@ -21,8 +22,9 @@ struct OperationCost {
   int channels = 1;
   std::optional<Seconds> time;
   std::string why_not;  // without a time: why this cluster cannot do it
-  std::string source;   // "calibrated", "class", "links", "tuner" (nccl::kind_name)
-  std::string note;     // where the time comes from, for people
+  // "calibrated", "class", "links", "tuner" (nccl::kind_name); "estimated" of Gloo, "declared" of MPI
+  std::string source;
+  std::string note;  // where the time comes from, for people
 };
 
 // Of these GPUs, by operation, then size: what NCCL picks and takes. A send/recv is one from the first GPU to
@@ -32,6 +34,10 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<
                                       const NcclPlatform& platform, const nccl::Allowed& allowed,
                                       const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes);
+
+// By operation, then size: what a library's model says.
+std::vector<OperationCost> library_costs(const LibraryModel& model, std::span<const Operation> operations,
+                                         std::span<const Bytes> sizes);
 
 // By operation and algorithm, then size: plain schedules over the links.
 std::vector<OperationCost> plain_costs(const Cluster& cluster, const std::vector<int>& gpus,

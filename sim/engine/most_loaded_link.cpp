@@ -34,7 +34,7 @@ std::vector<Bytes> bytes_by_stage(const Scenario& scenario, std::size_t group, s
 
 std::optional<MostLoadedLink> most_loaded_link(const Scenario& scenario) {
   // Of gathers and reduce-scatters nobody asked yet.
-  if (!scenario.communication || scenario.communication->gloo || scenario.communication->is_alone() ||
+  if (!scenario.communication || scenario.communication->library || scenario.communication->is_alone() ||
       scenario.strategy_plan)
     return std::nullopt;
   const auto& cluster = *scenario.communication->cluster;

@@ -13,7 +13,7 @@ struct MostLoadedLink {
   int as_loaded = 1;  // links that are busy as long, itself included
 };
 
-// None where a table says what all-reduces take, or Gloo's model.
+// None where a table says what all-reduces take, or a library's model.
 std::optional<MostLoadedLink> most_loaded_link(const Scenario& scenario);
 
 }  // namespace ddpsim

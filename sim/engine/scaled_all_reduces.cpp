@@ -39,12 +39,11 @@ void scale_all_reduces(Scenario& scenario, const AllReduceScale& scale) {
     scenario.measured_table = std::make_shared<const MeasuredTable>(scaled_table(scenario, scale));
     return;
   }
-  DDPSIM_CHECK(scenario.communication->gloo || !scenario.communication->nccl.empty(),
+  DDPSIM_CHECK(scenario.communication->library || !scenario.communication->nccl.empty(),
                "links say what these all-reduces take");
   auto communication = std::make_shared<Communication>(*scenario.communication);
   for (auto& model : communication->nccl) model = std::make_shared<const NcclModel>(model->scaled(scale));
-  if (const auto& gloo = communication->gloo)
-    communication->gloo = std::make_shared<const GlooModel>(gloo->scaled(scale));
+  if (communication->library) communication->library = communication->library->scaled(scale);
   scenario.communication = std::move(communication);
 }
 

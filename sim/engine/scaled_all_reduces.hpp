@@ -5,8 +5,8 @@ namespace ddpsim {
 
 struct Scenario;
 
-// Of a scenario whose all-reduces take what a table says, or NCCL's or Gloo's model. Which algorithm the
-// model picks stays.
+// Of a scenario whose all-reduces take what a table says, or NCCL's or another library's model. Which
+// algorithm the model picks stays.
 void scale_all_reduces(Scenario& scenario, const AllReduceScale& scale);
 
 }  // namespace ddpsim

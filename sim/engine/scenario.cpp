@@ -128,7 +128,7 @@ std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->is_alone()) return "none";
   if (is(&StrategyTraits::has_servers)) return "direct";
-  if (communication->gloo) return "gloo";
+  if (communication->library) return std::string(backend_name(communication->library->backend()));
   if (is(&StrategyTraits::only_rings) && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";

@@ -62,6 +62,7 @@ inline constexpr std::array kEvidenceClasses{
     EvidenceClass{Subject::network, "xgmi", "AMD's links", Moves::collectives},
     EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks", Moves::collectives},
     EvidenceClass{Subject::network, "gloo", "Gloo", Moves::collectives},
+    EvidenceClass{Subject::network, "mpi", "MPI", Moves::collectives},
     EvidenceClass{Subject::network, "links", "links as described", Moves::collectives},
     EvidenceClass{Subject::step, "experts", "experts", Moves::step},
     EvidenceClass{Subject::step, "small_experts", "many small experts", Moves::step},

@@ -54,7 +54,7 @@ std::vector<bool> peers_identified(const std::vector<bool>& of_all_reduce) {
 
 Operation measured_as(Operation operation) {
   if (is_chain(operation)) return Operation::all_gather;
-  return is_pair(operation) ? Operation::all_to_all : operation;
+  return is_pair(operation) || is_fan(operation) ? Operation::all_to_all : operation;
 }
 
 int largest_ranks(const std::vector<FittedRows>& tables) {

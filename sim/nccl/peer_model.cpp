@@ -8,7 +8,8 @@
 namespace ddpsim::nccl {
 namespace {
 
-// A send/recv takes what an all-to-all of two ranks does that sends as much.
+// A send/recv takes what an all-to-all of two ranks does that sends as much; a gather or scatter what one of
+// as large a buffer does: rank 0's link carries as much.
 LineMessage peer_message(const Communicator& c, Operation operation, Bytes bytes) {
   bool is_one_way = is_pair(operation);
   return {is_one_way ? 2 : c.ranks, 0, is_one_way ? 2 * bytes : bytes, c.nvlink_peak,
@@ -57,7 +58,7 @@ Seconds limited(const Communicator& c, Operation operation, Bytes bytes) {
     auto rate = socket_rate(*c.sockets, c.network_peak, is_one_way ? 2 : 1).rate;
     return std::max(within, (is_one_way ? 1 : 1 - 1.0 / c.nodes) * bytes / rate);
   }
-  double of_node = 1.0 * c.ranks / c.nodes;
+  double of_node = is_fan(operation) ? 1 : 1.0 * c.ranks / c.nodes;
   return std::max(within, (is_one_way ? 1 : of_node * (1 - 1.0 / c.nodes)) * bytes / c.network_limit);
 }
 
@@ -79,7 +80,7 @@ PeerModel::Choice PeerModel::in_nvlink_node(Operation operation, Bytes bytes,
   auto time = on(lines_.peers);
   if (Seconds bound(bounds.all * bytes.value()); bound > time) return {plan, bound, TimesFrom::links};
   auto from = times_on_peer_lines(lines_, communicator_.ranks, bytes, on);
-  if (is_pair(operation) && from == TimesFrom::own) from = TimesFrom::other_operation;
+  if (!is_exchange(operation) && from == TimesFrom::own) from = TimesFrom::other_operation;
   return {plan, time, from};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What all-to-all and send/recv take under NCCL, which sends each peer its part at once: inside an NVLink
-// node a line (lines.hpp), elsewhere a latency and what the most loaded link takes. No public table of either
-// crosses nodes or PCIe.
+// What all-to-all, gather, scatter and send/recv take under NCCL, which sends each peer its part at once:
+// inside an NVLink node a line (lines.hpp), elsewhere a latency and what the most loaded link takes. No
+// public table of them crosses nodes or PCIe.
 #include <optional>
 
 #include "sim/nccl/calibration.hpp"
@@ -25,7 +25,8 @@ class PeerModel {
     Seconds time;
     TimesFrom from;
   };
-  // `bytes` is what a rank sends to all ranks, its own part included; of send/recv the message.
+  // `bytes` is what a rank sends to all ranks, its own part included; of a gather or scatter rank 0's buffer,
+  // of send/recv the message.
   [[nodiscard]] Choice choose(Operation operation, Bytes bytes, const LinkBounds& bounds) const;
 
  private:

@@ -71,13 +71,13 @@ void check_measured_cluster(const MeasuredTable& table, const GivenJob& given) {
   auto backend = given.job.collective.backend;
   const auto& place = given.at("collective.measured");
   if (table.backend && *table.backend != backend)
-    throw InputError(
-        place,
-        fmt::format("this table was measured with {}, the scenario communicates with {}",
-                    backend_name(*table.backend), backend_name(backend)),
-        *table.backend == Backend::gloo
-            ? "write 'backend: gloo' (and 'workers: 1' if one is in flight at a time), or use another table"
-            : "remove 'backend: gloo', or use another table");
+    throw InputError(place,
+                     fmt::format("this table was measured with {}, the scenario communicates with {}",
+                                 backend_name(*table.backend), backend_name(backend)),
+                     fmt::format("write 'backend: {}'{}, or use another table", backend_name(*table.backend),
+                                 traits_of(*table.backend).has_several_in_flight
+                                     ? " (and 'workers: 1' if one is in flight at a time)"
+                                     : ""));
   if (table.world_size != given.job.cluster.world_size)
     throw InputError(place,
                      fmt::format("this table was measured with {} ranks, the cluster has {}",
@@ -164,9 +164,9 @@ ClusterTraffic make_traffic(Files& files, const GivenJob& given, const Topology&
     traffic.communication = std::move(communication);
     return traffic;
   }
-  if (uses_gloo(given, topology, collective)) {
-    check_gloo_uses(given, cluster);
-    add_gloo_model(given, topology, *communication);
+  if (uses_library(given, topology, collective)) {
+    if (collective.backend == Backend::gloo) check_gloo_uses(given, cluster);
+    add_library_model(given, topology, collective, *communication);
   }
   if (uses_nccl(given, topology, collective)) {
     check_nccl_reads(given, topology);
@@ -207,7 +207,7 @@ ClusterTraffic make_measured_traffic(const Files& files, const GivenJob& given, 
 }
 
 bool has_traffic(const Communication& communication, bool is_on_links) {
-  return !communication.gloo && !communication.is_alone() && (is_on_links || !communication.is_settled());
+  return !communication.library && !communication.is_alone() && (is_on_links || !communication.is_settled());
 }
 
 const SourceSpan& place_of_traffic(const GivenJob& given, const SourceSpan& collective) {
@@ -246,8 +246,8 @@ void add_notes(const GivenJob& given, const Topology& topology, const Collective
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
   std::ranges::move(cluster_notes(topology, *communication.cluster), std::back_inserter(scenario.notes));
   add_network_notes(given, topology, communication, scenario);
-  if (collective.backend == Backend::gloo)
-    add_gloo_notes(given, topology, collective, communication, scenario.notes);
+  if (!communication.is_alone())
+    add_library_notes(given, topology, collective, communication, scenario.notes);
 }
 
 }  // namespace

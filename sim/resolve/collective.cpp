@@ -16,7 +16,7 @@ AllReduceScale of_times(const LinkScale& scale) {
 LinkScale link_scale(const Files& files, const GivenJob& given, const Topology& topology,
                      const Collective& collective) {
   bool links_say = collective.servers ||
-                   !(uses_nccl(given, topology, collective) || uses_gloo(given, topology, collective));
+                   !(uses_nccl(given, topology, collective) || uses_library(given, topology, collective));
   if (!links_say) return files.links();
   const auto& scale = given.job.collective.scale;
   return {files.links().bandwidth * scale.bandwidth, files.links().latency * scale.latency};
@@ -27,8 +27,7 @@ void scale_models(const GivenJob& given, Communication& communication) {
   if (scale == LinkScale()) return;
   for (auto& model : communication.nccl)
     model = std::make_shared<const NcclModel>(model->scaled(of_times(scale)));
-  if (auto& gloo = communication.gloo)
-    gloo = std::make_shared<const GlooModel>(gloo->scaled(of_times(scale)));
+  if (communication.library) communication.library = communication.library->scaled(of_times(scale));
 }
 
 void check_scale(const GivenJob& given, const Communication& communication) {
@@ -44,20 +43,20 @@ Collective find_collective(Files& files, const GivenJob& given) {
   const auto& section = given.job.collective;
   Collective collective;
   collective.backend = section.backend;
-  bool is_gloo = section.backend == Backend::gloo;
+  bool is_nccl = section.backend == Backend::nccl;
   // Threads of PyTorch's Gloo process group, two unless it is told otherwise (ProcessGroupGloo.hpp); NCCL's
   // collectives are kernels of one stream.
-  collective.workers = section.workers.value_or(is_gloo ? 2 : 1);
+  collective.workers = section.workers.value_or(traits_of(section.backend).has_several_in_flight ? 2 : 1);
   collective.place = given.at("collective.algorithm");
   collective.is_auto = std::holds_alternative<job::Automatic>(section.algorithm);
-  collective.automatic = !is_gloo && collective.is_auto;
+  collective.automatic = is_nccl && collective.is_auto;
   if (section.channels)
     collective.options.channels = *section.channels;
   else if (!collective.automatic)
     collective.options.channels = 1;
-  // Gloo's ranks are joined in their order.
+  // Ranks of Gloo and MPI are joined in their order.
   collective.options.search_rings =
-      section.ring_order ? *section.ring_order == job::RingOrder::search : !is_gloo;
+      section.ring_order ? *section.ring_order == job::RingOrder::search : is_nccl;
   if (const auto* algorithm = std::get_if<Algorithm>(&section.algorithm))
     collective.options.algorithm = *algorithm;
   if (!section.rings.empty()) {

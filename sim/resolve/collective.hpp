@@ -28,8 +28,9 @@ struct Collective {
 };
 Collective find_collective(Files& files, const GivenJob& given);
 
-// Whether Gloo copies between GPUs and hosts here, or NCCL's model says what all-reduces take. Throw
-// InputError when the section asks for something else.
+// Whether Gloo copies between GPUs and hosts here, a library's model (Gloo's, MPI's) says what collectives
+// take, or NCCL's. Throw InputError when the section asks for something else.
+bool uses_library(const GivenJob& given, const Topology& topology, const Collective& collective);
 bool uses_gloo(const GivenJob& given, const Topology& topology, const Collective& collective);
 bool uses_nccl(const GivenJob& given, const Topology& topology, const Collective& collective);
 
@@ -48,6 +49,13 @@ void add_nccl_models(Files& files, const GivenJob& given, const NcclPlatform& pl
                      Communication& communication);
 
 // Throws InputError (without a place) where more than one group communicates.
+void add_library_model(const GivenJob& given, const Topology& topology, const Collective& collective,
+                       Communication& communication);
+void add_library_notes(const GivenJob& given, const Topology& topology, const Collective& collective,
+                       const Communication& communication, std::vector<Note>& notes);
+// What is assumed of MPI, and of machines on which Gloo runs.
+Note mpi_note(const Topology& topology);
+Note usual_gloo_note();
 void add_gloo_model(const GivenJob& given, const Topology& topology, Communication& communication);
 void add_gloo_notes(const GivenJob& given, const Topology& topology, const Collective& collective,
                     const Communication& communication, std::vector<Note>& notes);

@@ -130,7 +130,7 @@ std::string_view class_of(const Topology& topology, const Communication& communi
                           const CommunicatorAxis& axis) {
   const auto& cluster = *communication.cluster;
   const auto& group = communication.groups[axis.first];
-  if (communication.gloo) return "gloo";
+  if (communication.library) return backend_name(communication.library->backend());
   const nccl::Calibration* calibration = nullptr;
   const nccl::Communicator* communicator = nullptr;
   if (!communication.nccl.empty()) {

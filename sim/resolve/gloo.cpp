@@ -1,6 +1,7 @@
 // The section `collective.gloo`, and what Gloo does on machines with GPUs.
 #include <fmt/core.h>
 
+#include "sim/cost/gloo_model.hpp"
 #include "sim/resolve/collective.hpp"
 
 namespace ddpsim {
@@ -50,26 +51,28 @@ void add_gloo_model(const GivenJob& given, const Topology& topology, Communicati
   auto group = gloo_group(cluster, gpus);
   auto copy = section.copy ? section.copy : pcie_copy_bandwidth(cluster, gpus);
   group.copy = copy.value_or(usual_copy_bandwidth(topology));
-  communication.gloo = std::make_shared<const GlooModel>(gloo::CostModel(host_of(section), group));
+  communication.library = std::make_shared<const GlooModel>(gloo::CostModel(host_of(section), group));
+}
+
+Note usual_gloo_note() {
+  return {"gloo-estimated",
+          fmt::format(
+              "what Gloo's all-reduces take is estimated: copies to the host and back, and a ring over TCP "
+              "fitted to 2 processes of one server ({}; collective.gloo says what your machines do)",
+              gloo::usual_host_errors())};
 }
 
 void add_gloo_notes(const GivenJob& given, const Topology& topology, const Collective& collective,
                     const Communication& communication, std::vector<Note>& notes) {
   const auto& section = given.job.collective.gloo;
-  if (communication.gloo && !(section && section->is_whole()))
-    notes.push_back(
-        {"gloo-estimated",
-         fmt::format(
-             "what Gloo's all-reduces take is estimated: copies to the host and back, and a ring over TCP "
-             "fitted to 2 processes of one server ({}; collective.gloo says what your machines do)",
-             gloo::usual_host_errors())});
+  if (communication.library && !(section && section->is_whole())) notes.push_back(usual_gloo_note());
   if (topology.bare_network)
     notes.push_back(
         {std::string(kGlooWithoutHosts),
          "the topology describes links and no hosts: copies between GPUs and their hosts, and what "
          "Gloo's processes do there, are left out, so its times say nothing against NCCL's (name a "
          "topology of machines)"});
-  else if (!communication.gloo)
+  else if (!communication.library)
     notes.push_back(
         {"gloo-plain-schedule",
          fmt::format("Gloo copies to the host and communicates there; algorithm {} lets it use the "

@@ -28,7 +28,7 @@ void say_rccl(const GivenJob& given, const GpuDescription* gpu, const Topology& 
                     nccl::name(topology.nccl->gpu)),
         "name a topology of AMD's GPUs ('ddpsim topology import' makes one), or the topology's own GPU");
   bool has_links = scenario.communication && !scenario.communication->is_alone();
-  if (!has_links || scenario.measured_table || scenario.communication->gloo) return;
+  if (!has_links || scenario.measured_table || scenario.communication->library) return;
   std::erase_if(scenario.notes, [](const Note& note) { return note.code == "plain-rings"; });
   scenario.notes.push_back(rccl_note());
 }

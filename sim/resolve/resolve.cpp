@@ -33,9 +33,11 @@ void check_fidelity(const GivenJob& given, const Scenario& scenario) {
   if (scenario.measured_table)
     throw InputError(place, fmt::format("a measured cost has no links for '{}' to simulate", name),
                      "use fidelity: closed_form or auto, or algorithm: ring");
-  if (scenario.communication && scenario.communication->gloo)
+  if (scenario.communication && scenario.communication->library)
     throw InputError(
-        place, fmt::format("Gloo's copies and its ring on hosts have no links for '{}' to simulate", name),
+        place,
+        fmt::format("{}'s copies and what its processes do on hosts have no links for '{}' to simulate",
+                    backend_words(scenario.communication->library->backend()), name),
         "use fidelity: closed_form or auto, or algorithm: ring");
   if (scenario.is_asynchronous())
     throw InputError(place, "asynchronous workers are in a steady state, which is no simulation's",

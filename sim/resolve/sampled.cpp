@@ -23,9 +23,11 @@ void check_weather(const GivenJob& given, const Variability& variability, const 
   if (!scenario.communication)
     throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
                      "add cluster.topology and leave algorithm: measured out");
-  if (scenario.communication->gloo)
-    throw InputError(place, "weather is of links between GPUs, and Gloo's times are those of hosts too",
-                     "leave variability.weather out, or backend: gloo");
+  if (scenario.communication->library)
+    throw InputError(place,
+                     fmt::format("weather is of links between GPUs, and {}'s times are those of hosts too",
+                                 backend_words(scenario.communication->library->backend())),
+                     "leave variability.weather out, or use backend: nccl");
   if (scenario.fidelity != Fidelity::closed_form)
     throw InputError(
         place,

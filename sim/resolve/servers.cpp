@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/cost/direct_sends.hpp"
+#include "sim/cost/gloo_model.hpp"
 #include "sim/resolve/cluster.hpp"
 #include "sim/resolve/cluster_section.hpp"
 

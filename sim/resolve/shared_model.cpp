@@ -107,10 +107,10 @@ void check_refused(const GivenJob& given, const Collective& collective) {
   if (given.has("cluster.background")) refuse(given, "cluster.background", "background traffic");
   // Of groups that do the same one stands for all, and each is hashed onto cables of its own.
   if (section.hashing) refuse(given, "cluster.hashing", "cluster.hashing");
-  if (collective.table || collective.backend == Backend::gloo || collective.workers > 1 || !section.topology)
+  if (collective.table || collective.backend != Backend::nccl || collective.workers > 1 || !section.topology)
     throw InputError(given.has("collective") && section.topology ? collective.place : given.at("cluster"),
                      "GPUs that share a model communicate over a topology, with NCCL or plain rings",
-                     "add cluster.topology, and leave measured tables, Gloo and workers out");
+                     "add cluster.topology, and leave measured tables, Gloo, MPI and workers out");
 }
 
 void add_step_notes(const ParallelOptions& shared, std::vector<Note>& notes) {

@@ -70,7 +70,7 @@ void check_otherwise(const GivenJob& given, const DdpOptions& options, const Sce
 void note_rings(Scenario& scenario) {
   const auto& communication = scenario.communication;
   if (scenario.is(&StrategyTraits::is_sharded) && communication && communication->nccl.empty() &&
-      !communication->gloo && communication->options.algorithm != Algorithm::ring)
+      !communication->library && communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
 }

@@ -193,8 +193,10 @@ class SingleProcessStrategy final : public Strategy {
       throw InputError("background traffic beside DataParallel's broadcasts is not simulated",
                        "remove it, or use strategy: ddp")
           .about("cluster.background");
-    if (communication.gloo)
-      throw InputError("one process does not communicate with Gloo", "remove 'backend: gloo'")
+    if (communication.library)
+      throw InputError(fmt::format("one process does not communicate with {}",
+                                   backend_words(communication.library->backend())),
+                       "use backend: nccl")
           .about("strategy");
   }
 };

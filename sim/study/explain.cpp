@@ -125,8 +125,9 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
     left_out.push_back({"other algorithms", "a measured table says what all-reduces take"});
     return;
   }
-  if (scenario.communication->gloo) {
-    left_out.push_back({"other algorithms", "Gloo has one ring"});
+  if (scenario.communication->library) {
+    bool is_gloo = scenario.communication->library->backend() == Backend::gloo;
+    left_out.push_back({"other algorithms", is_gloo ? "Gloo has one ring" : "MPI's rules pick them"});
     changes.push_back({"backend nccl", {"collective={backend: nccl}"}});
     return;
   }
@@ -208,7 +209,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   if (what_if.find("cluster.background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
   add_other_physics(scenario, changes);
-  if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))
+  if (scenario.measured_table || (scenario.communication && scenario.communication->library))
     changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {
                          scale_all_reduces(s, {0.5, 0.5});
                        }});

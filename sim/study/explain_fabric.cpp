@@ -71,7 +71,7 @@ void add_hashes(const Scenario& scenario, std::vector<Change>& changes) {
 
 void add_fabric_changes(const Scenario& scenario, std::vector<Change>& changes) {
   const auto& communication = scenario.communication;
-  if (!communication || communication->is_alone() || communication->gloo) return;
+  if (!communication || communication->is_alone() || communication->library) return;
   if (!scenario.parallel) add_hashes(scenario, changes);
   if (communication->nccl.empty()) return;
   const auto& models = communication->nccl;

@@ -24,25 +24,26 @@ bool uses_nccl(const Scenario& scenario) {
   return scenario.communication && !scenario.communication->nccl.empty();
 }
 
-bool uses_gloo(const Scenario& scenario) {
-  return scenario.communication && scenario.communication->gloo;
+bool uses_library(const Scenario& scenario) {
+  return scenario.communication && scenario.communication->library;
 }
 
 // Links are known to the cluster, but not which of them gathers load most.
 bool shards_over_links(const Scenario& scenario) {
-  return scenario.strategy_plan && scenario.communication && !uses_gloo(scenario);
+  return scenario.strategy_plan && scenario.communication && !uses_library(scenario);
 }
 
 // What says how long all-reduces take, where it is not links.
-std::string_view who_says(const Scenario& scenario) {
-  return uses_gloo(scenario) ? "Gloo's model" : "a measured table";
+std::string who_says(const Scenario& scenario) {
+  if (!uses_library(scenario)) return "a measured table";
+  return fmt::format("{}'s model", backend_words(scenario.communication->library->backend()));
 }
 
 // `of_links`: where links say what all-reduces take; else so much of each all-reduce.
 Change scaled(const Scenario& scenario, std::string name, const LinkScale& of_links,
               const AllReduceScale& of_all_reduces) {
   Change change{std::move(name)};
-  if (scenario.measured_table || uses_nccl(scenario) || uses_gloo(scenario))
+  if (scenario.measured_table || uses_nccl(scenario) || uses_library(scenario))
     change.then = [of_all_reduces](Scenario& s) { scale_all_reduces(s, of_all_reduces); };
   else
     change.links = of_links;

@@ -29,8 +29,9 @@ TEST(TableOperation, Names) {
   EXPECT_EQ(operation_named("alltoall_perf"), Operation::all_to_all);
   EXPECT_EQ(operation_named("sendrecv_perf"), Operation::send_recv);
   EXPECT_EQ(operation_named("broadcast_perf"), Operation::broadcast);
-  for (const char* name : {"gather_perf", "scatter", "hypercube_perf", ""})
-    EXPECT_FALSE(operation_named(name)) << name;
+  EXPECT_EQ(operation_named("gather_perf"), Operation::gather);
+  EXPECT_EQ(operation_named("scatter_perf"), Operation::scatter);
+  for (const char* name : {"barrier", "hypercube_perf", ""}) EXPECT_FALSE(operation_named(name)) << name;
 }
 
 // nccl-tests' PERFORMANCE.md: 2(n-1)/n, (n-1)/n, 1.
@@ -38,6 +39,8 @@ TEST(TableOperation, Factors) {
   EXPECT_DOUBLE_EQ(busbw_factor(Operation::all_reduce, 8), 1.75);
   EXPECT_DOUBLE_EQ(busbw_factor(Operation::reduce_scatter, 8), 0.875);
   EXPECT_DOUBLE_EQ(busbw_factor(Operation::all_to_all, 4), 0.75);
+  EXPECT_DOUBLE_EQ(busbw_factor(Operation::gather, 4), 0.75);  // src/gather.cu, src/scatter.cu
+  EXPECT_DOUBLE_EQ(busbw_factor(Operation::scatter, 4), 0.75);
   EXPECT_DOUBLE_EQ(busbw_factor(Operation::send_recv, 4), 1);
   EXPECT_DOUBLE_EQ(*ranks_of_factor(Operation::all_reduce, 1.75), 8);
   EXPECT_DOUBLE_EQ(*ranks_of_factor(Operation::all_gather, 0.75), 4);

@@ -49,7 +49,7 @@ class TablesTest(CalibrateTest):
         self.write("t.csv", table.encode())
         topology = str(cli.SOURCE_ROOT / H100)
         done = self.fails(2, "calibrate", "t.csv", "--topology", topology)
-        self.assertIn("t.csv does not say what was measured: all_gather or all_to_all have such figures", done.stderr)
+        self.assertIn("t.csv does not say what was measured: all_gather, all_to_all, gather or scatter have such figures", done.stderr)
         for operation in ("all_gather", "all_to_all"):
             [table] = self.calibrate("t.csv", "--topology", topology, "--operation", operation, cwd=self.folder)["tables"]
             self.assertEqual(table["operation"], operation)

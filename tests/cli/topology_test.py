@@ -226,7 +226,7 @@ class CostsTest(TopologyTest):
     def test_json_of_every_operation_and_size(self):
         """Under NCCL a row an operation and size; busbw is algbw times nccl-tests' factor."""
         costs = self.costs_json("dgx-h100.yaml", "--bytes", "8:8GiB")
-        self.assertEqual(len(costs), 7 * 31)
+        self.assertEqual(len(costs), 9 * 31)
         for cost in costs:
             factor = {"all_reduce": 14 / 8, "broadcast": 1, "reduce": 1, "send_recv": 1}.get(cost["operation"], 7 / 8)
             self.assertAlmostEqual(cost["algbw_Bps"] * cost["time_s"] / cost["bytes"], 1)
@@ -391,10 +391,19 @@ class CostsTest(TopologyTest):
             error = self.fails(2, "topology", "costs", "dgx-h100", "--world-size", "64", "--symmetric", *arguments)
             self.assertIn("one NVLink domain", error.stderr)
 
+    def test_gather_is_bound_by_the_link_of_rank_0(self):
+        """Under NCCL sends to rank 0: in a node they take what an all-to-all of as large a buffer does, 7/8 of it over one GPU's NVLink; on two nodes half of it
+        comes through one NIC of 50 GB/s, 1 GiB / 2 / 50 GB/s = 10.737 ms."""
+        rows = {row["operation"]: row for row in self.costs_json("dgx-h100.yaml", "--bytes", "1GiB")}
+        for operation in ("gather", "scatter"):
+            self.assertEqual((rows[operation]["algorithm"], rows[operation]["time_s"]), ("direct", rows["all_to_all"]["time_s"]))
+        two = self.costs_json("dgx-h100.yaml", "--world-size", "16", "--operation", "gather", "--bytes", "1GiB")[0]
+        self.assertAlmostEqual(two["time_s"], 2**30 / 2 / 50e9, delta=3e-5)
+
     def test_csv(self):
         rows = self.topology("costs", "dgx-h100.yaml", "--csv", "-", "--bytes", "1MiB").splitlines()
         self.assertEqual(rows[0], "operation,bytes,algorithm,protocol,channels,time_s,algbw_Bps,busbw_Bps,source,source_text")
-        self.assertEqual(len(rows), 8)
+        self.assertEqual(len(rows), 10)
         rack = self.topology("costs", "dgx-h100.yaml", "--world-size", "64", "--operation", "all_reduce", "--csv", "-", "--bytes", "1MiB,64MiB")
         self.assertTrue(rack.endswith(",calibrated,calibrated on fewer GPUs\n"), rack)
 

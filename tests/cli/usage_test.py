@@ -42,8 +42,8 @@ class UsageTest(cli.CliTest):
              "ddpsim topology rings"),
             ("topology nccl", "FILE is required", "ddpsim topology nccl"),
             ("topology nccl a.yaml --world-size 0", "--world-size: Value 0 not in range 1 to 1048576", "ddpsim topology nccl"),
-            ("topology nccl a.yaml --operation gather",
-             "--operation: gather not in {all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,send_recv}", "ddpsim topology nccl"),
+            ("topology nccl a.yaml --operation barrier",
+             "--operation: barrier not in {all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,gather,scatter,send_recv}", "ddpsim topology nccl"),
             ("topology nccl a.yaml --bytes 1MiB", "unexpected argument '--bytes'", "ddpsim topology nccl"),
             ("plan gpt2 --topology dgx-h100 --gpus 8 --global-batch 8 --strategy fdsp",
              "--strategy: fdsp not in {naive,flat,overlap,ddp,fsdp,fsdp1,hsdp,hsdp1,zero1,zero2,zero3,megatron,data_parallel,"

@@ -39,6 +39,22 @@ TEST(AllToAll, VerifierSeesWhatIsMissingTwiceOrMisplaced) {
   EXPECT_EQ(error_of(waits), "the edge from rank 0 to rank 1 does more than send");
 }
 
+TEST(GatherAndScatter, AreRight) {
+  for (auto operation : {Operation::gather, Operation::scatter})
+    for (int n = 1; n < 20; ++n) EXPECT_EQ(error_of(direct(operation, wiring_of(1, n))), "none") << n;
+  EXPECT_EQ(direct(Operation::gather, wiring_of(1, 5)).stages[0].channels[0].edges.size(), 4U);
+}
+
+TEST(GatherAndScatter, VerifierSeesWhatIsMisplaced) {
+  auto wrong = direct(Operation::gather, wiring_of(1, 4));
+  wrong.stages[0].channels[0].edges[0].piece = {3, 4};
+  wrong.stages[0].channels[0].edges[2].piece = {1, 4};
+  EXPECT_EQ(error_of(wrong), "rank 0, piece 1 of 4: contribution of rank 1 counted 0 times");
+  auto missing = direct(Operation::scatter, wiring_of(1, 4));
+  missing.stages[0].channels[0].edges.pop_back();
+  EXPECT_EQ(error_of(missing), "rank 3, piece 3 of 4: contribution of rank 0 counted 0 times");
+}
+
 TEST(SendRecv, IsRightForTwoRanksOnly) {
   EXPECT_EQ(error_of(direct(Operation::send_recv, wiring_of(1, 2))), "none");
   EXPECT_THROW(direct(Operation::send_recv, wiring_of(1, 3)), InternalError);
@@ -56,6 +72,8 @@ TEST(AllToAll, TakesWhatTheMostLoadedLinkTakes) {
   EXPECT_DOUBLE_EQ(heaviest_link(schedule, capacity).seconds_per_byte, 0.75e-9);
   auto plan = fold({{{&schedule, 0}}, {}, capacity});
   EXPECT_NEAR(CollectiveTime(plan.groups[0].plan, plan.links)(Bytes(1e9)).value(), 0.75, 1e-9);
+  // A gather's root gets as much over its link, three quarters of what it holds in the end.
+  EXPECT_DOUBLE_EQ(heaviest_link(direct(Operation::gather, star), capacity).seconds_per_byte, 0.75e-9);
   // All edges are alike: one flow stands for twelve.
   EXPECT_EQ(plan.groups[0].plan.stages[0].units[0].channels[0].flows.size(), 1U);
 }

@@ -1,5 +1,5 @@
-// What an all-to-all's most loaded link takes, where nodes that are alike are counted once, against a walk
-// over all pairs.
+// What the most loaded link of an all-to-all, a gather or a scatter takes, where nodes that are alike are
+// counted once, against a walk over all pairs.
 #include "sim/cost/direct_sends.hpp"
 
 #include <numeric>
@@ -20,12 +20,14 @@ struct Walked {
   double bound = 0;
 };
 
-Walked walk(const Cluster& cluster, const std::vector<int>& gpus) {
+Walked walk(const Cluster& cluster, const std::vector<int>& gpus, Operation operation) {
   Walked walked;
   std::vector<double> flows(static_cast<std::size_t>(cluster.links()));
+  auto root = traits_of(operation).root;
   for (int from : gpus)
     for (int to : gpus) {
-      if (from == to) continue;
+      bool is_sent = root == Root::none || (root == Root::from ? from : to) == gpus.front();
+      if (from == to || !is_sent) continue;
       auto route = cluster.route(from, to);
       walked.latency = std::max(walked.latency, route.latency);
       for (int link : route.links) ++flows[static_cast<std::size_t>(link)];
@@ -38,10 +40,12 @@ Walked walk(const Cluster& cluster, const std::vector<int>& gpus) {
 }
 
 void expect_like_walk(const Cluster& cluster, const std::vector<int>& gpus) {
-  auto walked = walk(cluster, gpus);
-  DirectSends sends(cluster, gpus, Operation::all_to_all);
-  EXPECT_NEAR(sends.bounds().all / walked.bound, 1, 1e-12);
-  EXPECT_DOUBLE_EQ(sends.time(Bytes(0)).value(), walked.latency.value());
+  for (auto operation : {Operation::all_to_all, Operation::gather, Operation::scatter}) {
+    auto walked = walk(cluster, gpus, operation);
+    DirectSends sends(cluster, gpus, operation);
+    EXPECT_NEAR(sends.bounds().all / walked.bound, 1, 1e-12) << operation_name(operation);
+    EXPECT_DOUBLE_EQ(sends.time(Bytes(0)).value(), walked.latency.value()) << operation_name(operation);
+  }
 }
 
 std::vector<int> all_of(const Cluster& cluster) {

@@ -66,8 +66,8 @@ TEST(GlooModel, ScaledLikeATable) {
   GlooModel model(gloo::CostModel(gloo::usual_host(), {4, 4, {}, {}, 24_GBps}));
   Seconds least = model.time(Bytes(0)), all = model.time(100_MiB);
   EXPECT_DOUBLE_EQ(least.value(), 6 * 100e-6);
-  EXPECT_EQ(model.scaled({0, 1}).time(100_MiB), all - least);
-  EXPECT_EQ(model.scaled({1, 0}).time(100_MiB), least);
+  EXPECT_EQ(model.scaled({0, 1})->time(100_MiB), all - least);
+  EXPECT_EQ(model.scaled({1, 0})->time(100_MiB), least);
 }
 
 Scenario read_case(const std::string& topology, int world_size, const std::string& collective,
@@ -100,7 +100,7 @@ using Codes = std::vector<std::string>;
 
 TEST(GlooModel, OnMachinesWithGpusItCopiesThroughTheHost) {
   auto scenario = read_case(preset_path("dgx-h100"), 8, "backend: gloo");
-  ASSERT_TRUE(scenario.communication->gloo);
+  ASSERT_TRUE(scenario.communication->library);
   EXPECT_EQ(scenario.algorithm(), "gloo");
   EXPECT_EQ(scenario.fidelity, Fidelity::closed_form);
   EXPECT_EQ(scenario.collective_workers, 2);
@@ -108,25 +108,25 @@ TEST(GlooModel, OnMachinesWithGpusItCopiesThroughTheHost) {
   // 14 steps of 0.1 ms; 2 x 7/8 x 100 MiB = 183.5 MB, 4 % of it (32 of 800 MiB) at 3.68 and the rest at
   // 1.29 GB/s; half of it added at 12 GB/s; 2 x 104.9 MB at 46.8 GB/s.
   double sent = 1.75 * 104857600;
-  EXPECT_NEAR(scenario.communication->gloo->time(100_MiB).value(),
+  EXPECT_NEAR(scenario.communication->library->time(100_MiB).value(),
               14e-4 + sent * (0.04 / 3.68e9 + 0.96 / 1.29e9 + 0.5 / 12e9) + 2 * 104857600 / 46.8e9, 1e-12);
 }
 
 // A testbed's links are the network that Gloo's processes use: what was validated there stays.
 TEST(GlooModel, OnABareNetworkItIsAPlainRing) {
   auto scenario = read_case(preset_path("ring-1gbps"), 8, "backend: gloo");
-  EXPECT_FALSE(scenario.communication->gloo);
+  EXPECT_FALSE(scenario.communication->library);
   EXPECT_EQ(scenario.algorithm(), "ring");
   EXPECT_EQ(codes(scenario), Codes{"gloo-without-hosts"});
   TemporaryFolder folder;
   auto graph = folder.write("graph.yaml",
                             "kind: graph\ngpus: [{name: a, node: 0}, {name: b, node: 1}]\n"
                             "links: [{between: [a, b], bandwidth: 1GB/s, latency: 1us}]\n");
-  EXPECT_FALSE(read_case(graph, 2, "backend: gloo").communication->gloo);
+  EXPECT_FALSE(read_case(graph, 2, "backend: gloo").communication->library);
   auto pair = folder.write("pair.yaml",
                            "kind: graph\ngpus: [{name: a}, {name: b}]\n"
                            "links: [{between: [a, b], bandwidth: 1GB/s, latency: 1us}]\n");  // NVLink
-  EXPECT_TRUE(read_case(pair, 2, "backend: gloo").communication->gloo);
+  EXPECT_TRUE(read_case(pair, 2, "backend: gloo").communication->library);
 }
 
 TEST(GlooModel, WhatTheUserSays) {
@@ -135,17 +135,17 @@ TEST(GlooModel, WhatTheUserSays) {
                          "copy_bandwidth: 10GB/s, step_latency: 1ms, machine_bandwidth: 8GB/s}");
   EXPECT_EQ(codes(given), Codes{});
   // 14 ms; 8 processes send 175 MB each at 8 GB/s together, 175 ms; copies take 20 ms.
-  EXPECT_NEAR(given.communication->gloo->time(Bytes(100e6)).value(), 0.209, 1e-6);
+  EXPECT_NEAR(given.communication->library->time(Bytes(100e6)).value(), 0.209, 1e-6);
   auto cached =
       read_case(preset_path("dgx-h100"), 2, "backend: gloo, gloo: {cached_bandwidth: 5GB/s, cache: 1GiB}");
   EXPECT_EQ(codes(cached), Codes{"gloo-estimated"});
-  EXPECT_NEAR(cached.communication->gloo->time(Bytes(100e6)).value(), 2e-4 + 0.1 / 5 + 0.05 / 12 + 0.2 / 46.8,
-              1e-9);
+  EXPECT_NEAR(cached.communication->library->time(Bytes(100e6)).value(),
+              2e-4 + 0.1 / 5 + 0.05 / 12 + 0.2 / 46.8, 1e-9);
 }
 
 TEST(GlooModel, AnExplicitAlgorithmIsOverTheLinksAndSaysSo) {
   auto scenario = read_case(preset_path("dgx-h100"), 8, "backend: gloo, algorithm: ring");
-  EXPECT_FALSE(scenario.communication->gloo);
+  EXPECT_FALSE(scenario.communication->library);
   EXPECT_EQ(codes(scenario), Codes{"gloo-plain-schedule"});
 }
 
@@ -160,7 +160,7 @@ TEST(GlooModel, TwoAtOnceShareTheirProcesses) {
     for (const auto& span : timeline.rank_classes.front().communication) last = std::max(last, span.end);
     return last;
   };
-  auto model = read_case(preset_path("dgx-h100"), 8, "backend: gloo").communication->gloo;
+  auto model = read_case(preset_path("dgx-h100"), 8, "backend: gloo").communication->library;
   Seconds latency = model->time(Bytes(1));
   Seconds apart = model->time(1_MiB) + model->time(100_MiB);
   EXPECT_NEAR((end("1") - end("2")).value(), latency.value(), 1e-9);
@@ -169,7 +169,7 @@ TEST(GlooModel, TwoAtOnceShareTheirProcesses) {
 
 Seconds alone(const Scenario& scenario, Bytes bytes) {
   const auto& communication = *scenario.communication;
-  if (communication.gloo) return communication.gloo->time(bytes);
+  if (communication.library) return communication.library->time(bytes);
   if (!communication.nccl.empty()) return communication.nccl.front()->choose(bytes).time;
   return CollectiveTime(communication.folded->groups.front().plan, communication.folded->links)(bytes);
 }

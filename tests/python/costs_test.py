@@ -1,12 +1,14 @@
 """collective_time and presets."""
 import json
+import subprocess
+import sys
 import timeit
 
 import pytest
 
 import ddpsim
 
-OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv"]
+OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "gather", "scatter", "send_recv"]
 
 
 @pytest.mark.parametrize("topology, ranks", [("superpod-h100", 64), ("dgx-a100", 8), ("gb200-nvl72", 72)])
@@ -24,6 +26,24 @@ def test_by_hand_on_a_ring():
     size = 8_000_000_000
     latency = time(0) if time(0) else 0
     assert time(size) == pytest.approx(14 * (size / 8 / 12.5e9) + latency, rel=1e-3)
+
+
+def test_the_times_of_a_backend_are_those_of_topology_costs(cli, root):
+    for backend, topology in (("mpi", root / "examples/mpi/eight-hosts.yaml"), ("mpi", "dgx-h100"), ("gloo", "dgx-h100")):
+        listed = json.loads(cli("topology", "costs", topology, "--world-size", "8", "--backend", backend, "--bytes", "8B:1GiB:512", "--json", "-"))["costs"]
+        assert {row["operation"] for row in listed} == set(OPERATIONS)
+        for row in listed:
+            if row["operation"] == "send_recv" and backend == "gloo":
+                continue    # of two ranks, and there of eight
+            assert ddpsim.collective_time(row["operation"], row["bytes"], ranks=8, topology=str(topology), backend=backend) == row["time_s"], row
+    assert ddpsim.collective_time("all_reduce", 1 << 20, 8, "dgx-h100", backend="nccl") == ddpsim.collective_time("all_reduce", 1 << 20, 8, "dgx-h100")
+
+
+@pytest.mark.parametrize("program", ["ping", "reduction"])
+def test_mpi_programs(root, program):
+    """What the course's page shows."""
+    done = subprocess.run([sys.executable, root / f"examples/mpi/{program}.py"], check=True, capture_output=True, text=True)
+    assert f"$ python3 examples/mpi/{program}.py\n{done.stdout}```" in (root / "docs/guide/coursework.md").read_text()
 
 
 def test_sizes_as_text_and_as_numbers():
@@ -53,7 +73,7 @@ def test_fast_enough_for_a_compiler(topology, tolerance_us, operation):
     (("all_reduc", 1, 8, "dgx-h100"), "did you mean 'all_reduce'"), (("all_reduce", "1MiX", 8, "dgx-h100"), "unknown unit"),
     (("all_reduce", -1, 8, "dgx-h100"), "is no number of bytes"), (("all_reduce", float("nan"), 8, "dgx-h100"), "is no number of bytes"),
     (("all_reduce", 1, 1, "dgx-h100"), "needs two GPUs"), (("all_reduce", 1, 8, "dgx-h10"), "did you mean 'dgx-h100'"),
-    (("all_reduce", 1, [0, 0], "dgx-h100"), "different GPUs"), (("all_reduce", 1, 1 << 20, "dgx-h100", 1 << 20), "no cluster has")])
+    (("all_reduce", 1, [0, 0], "dgx-h100"), "different GPUs"), (("all_reduce", 1, 8, "dgx-h100", 1, "mpj"), "did you mean 'mpi'"), (("all_reduce", 1, 1 << 20, "dgx-h100", 1 << 20), "no cluster has")])
 def test_what_cannot_be(arguments, message):
     with pytest.raises(ddpsim.InputError, match=message):
         ddpsim.collective_time(*arguments)

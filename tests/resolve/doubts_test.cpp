@@ -158,12 +158,15 @@ TEST_F(OfScenarios, SocketsByWhoseNicsTheyAre) {
               ElementsAre(Pair("pcie_host_guessed", ElementsAre("data"))));
 }
 
-TEST_F(OfScenarios, OneRackAndGloo) {
+TEST_F(OfScenarios, OneRackAndOtherLibraries) {
   EXPECT_THAT(network("topology: gb200-nvl72, world_size: 72"),
               ElementsAre(Pair("nvl72", ElementsAre("data"))));
   EXPECT_THAT(
       network("topology: superpod-a100, world_size: 16", "strategy: ddp\ncollective: {backend: gloo}\n"),
       ElementsAre(Pair("gloo", ElementsAre("data"))));
+  EXPECT_THAT(
+      network("topology: superpod-a100, world_size: 16", "strategy: ddp\ncollective: {backend: mpi}\n"),
+      ElementsAre(Pair("mpi", ElementsAre("data"))));
 }
 
 // The table of a pair says nothing of eight.

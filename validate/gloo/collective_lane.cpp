@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "validate/harness/real_operations.hpp"
+
 #include "sim/base/check.hpp"
 
 namespace ddpsim::validate {
@@ -79,8 +81,8 @@ void CollectiveLane::carry_out(LaunchedCollective& collective, std::unique_lock<
     return;
   }
   lock.unlock();
+  DDPSIM_CHECK(is_real(collective.operation), "a collective that a real run has");
   if (collective.operation == Operation::all_gather) return gather(collective);
-  DDPSIM_CHECK(collective.operation == Operation::reduce_scatter, "a collective that a real run has");
   scatter(collective);
 }
 

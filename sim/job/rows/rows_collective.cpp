@@ -8,7 +8,8 @@ namespace {
 
 using namespace keys;
 
-const When kGloo{[](const Job& job) { return job.collective.backend == Backend::gloo; }, "backend: gloo"};
+const When kGloo{[](const Job& job) { return traits_of(job.collective.backend).has_several_in_flight; },
+                 "backend: gloo"};
 
 Type<Nccl> nccl_rows() {
   using Algorithms = std::vector<nccl::Algorithm>;
@@ -69,14 +70,16 @@ void check_channels(const Collective& collective, Algorithm algorithm, const Cur
 }
 
 void check_backend(const Collective& collective, const Cursor& at) {
-  bool is_gloo = collective.backend == Backend::gloo;
-  if (collective.workers && !is_gloo)
-    refuse(at, "workers", "NCCL's collectives run one after the other",
+  const auto& backend = traits_of(collective.backend);
+  if (collective.workers && !backend.has_several_in_flight)
+    refuse(at, "workers", fmt::format("{}'s collectives run one after the other", backend.words),
            "remove 'workers', or write backend: gloo");
-  if (collective.nccl && is_gloo)
-    refuse(at, "nccl", "Gloo does not do what NCCL would do", "remove 'nccl', or write backend: nccl");
-  if (collective.gloo && !is_gloo)
-    refuse(at, "gloo", "NCCL does not do what Gloo would do", "remove 'gloo', or write backend: gloo");
+  if (collective.nccl && backend.backend != Backend::nccl)
+    refuse(at, "nccl", fmt::format("{} does not do what NCCL would do", backend.words),
+           "remove 'nccl', or write backend: nccl");
+  if (collective.gloo && backend.backend != Backend::gloo)
+    refuse(at, "gloo", fmt::format("{} does not do what Gloo would do", backend.words),
+           "remove 'gloo', or write backend: gloo");
 }
 
 void check_measured(const Collective& collective, const Cursor& at) {
@@ -102,8 +105,9 @@ void check_collective(const Collective& collective, const Cursor& at) {
     return;
   }
   bool reduces_in_switches = plain && (*plain == Algorithm::nvls || *plain == Algorithm::nvls_tree);
-  if (collective.backend == Backend::gloo && reduces_in_switches)
-    refuse(at, "algorithm", "Gloo has no switches that reduce", "use algorithm: ring, or backend: nccl");
+  if (collective.backend != Backend::nccl && reduces_in_switches)
+    refuse(at, "algorithm", fmt::format("{} has no switches that reduce", backend_words(collective.backend)),
+           "use algorithm: ring, or backend: nccl");
   // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
   // forgotten.
   if (collective.measured && is_auto)

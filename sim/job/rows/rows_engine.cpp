@@ -37,7 +37,7 @@ Type<Validation> validation_rows() {
                  .key<&Thresholds::regret>("regret", maybe(percentage()), "Cost of the predicted choice: 2%")
                  .usually("none"));
   return nested(Rows<V>("validation")
-                    .key<&V::backend>("backend", word(kBackendNames), "Library")
+                    .key<&V::backend>("backend", word(kRealBackendNames), "Library")
                     .key<&V::compute>(
                         "compute",
                         word<RealCompute>({{"replay", RealCompute::replay}, {"model", RealCompute::model}}),
