@@ -21,6 +21,7 @@
 #include "sim/program/host.hpp"
 #include "sim/program/pipeline_schedule.hpp"
 #include "sim/strategy/strategy.hpp"
+#include "sim/topology/fabric.hpp"
 #include "sim/topology/hashing.hpp"
 #include "sim/topology/placement.hpp"
 #include "sim/topology/scaled_links.hpp"
