@@ -21,7 +21,8 @@ TORCHTITAN = ROOT / "measurements/training/torchtitan.csv"
 EXPERTS = ROOT / "measurements/training/experts.csv"
 SETS = {"vtrain": "vTrain, A100", "bigscience": "bigscience, A100", "bigscience-14400": "bigscience, 14400 wide", "korthikanti": "Korthikanti, A100",
         "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100", "titan-2d": "torchtitan, FSDP x tensor, H100",
-        "titan-cp": "torchtitan, FSDP and context, H100", "bridge-moe": "Megatron-Bridge, mixtures of experts, H100"}
+        "titan-cp": "torchtitan, FSDP and context, H100", "bridge-moe": "Megatron-Bridge, Qwen3 and gpt-oss",
+        "bridge-latent": "Megatron-Bridge, DeepSeek-V3 and Kimi K2"}
 FUSED = ROOT / "software/megatron-fused-2022.yaml"
 ONE_ROW = {"korthikanti": FUSED, "bridge": FUSED.parent / "te-2025.yaml"}    # whose software --one-row fits
 KINDS = {"data": "data parallel only", "pipeline": "pipeline, tensor 1", "tensor": "tensor, one stage", "both": "tensor and pipeline"}
@@ -35,13 +36,14 @@ IMPLEMENTATIONS = {
     "vtrain": {"strategy": "flat", "workload": {"framework": "megatron-eager-2021", "gradients": "fp16"}},
     "bigscience": JEAN_ZAY, "bigscience-14400": JEAN_ZAY,
     "korthikanti": {**A100S, "strategy": "megatron", "workload": {"framework": FUSED.stem}},
-    "bridge": {**H100S, **TE}, "bridge-moe": {**H100S, **TE}, "mlperf": {**H100S, **TE},
+    "bridge": {**H100S, **TE}, "mlperf": {**H100S, **TE},
     "titan-2d": TITAN, "titan-cp": {**TITAN, "context": {"kind": "all_gather"}},    # PyTorch's default
 }
 
 # What a prediction does without, or has instead: what it changes in a scenario, and the sets of which it says something.
-NONE_FITTED = ("titan-2d", "titan-cp", "bridge-moe")
-ALL = tuple(name for name in SETS if name not in NONE_FITTED)
+NONE_FITTED = ("titan-2d", "titan-cp")
+MIXTURES = ("bridge-moe", "bridge-latent")
+ALL = tuple(name for name in SETS if name not in NONE_FITTED + MIXTURES)
 INTERLEAVED = ("korthikanti", "bridge", "mlperf")
 TERMS = {
     "tensor-communication": ("tensor-parallel communication free", {"tensor": {"overlap": "te", "hidden": 1}}, ALL),
@@ -76,12 +78,10 @@ class Step(Row):
 
     @property
     def name(self):
-        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline", "expert") if self.degree(axis) > 1)
+        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline") if self.degree(axis) > 1)
         more = "" if self.recompute == "none" else f", recompute {self.recompute}"
         if self.set.startswith("titan"):
             more += f", {self.dtype}" + (", async TP" if self.overlap == "async_tp" else "") + (f", sequence {self.sequence}" if self.degree("context") > 1 else "")
-        if self.set == "bridge-moe":
-            more += f", {self.dtype}, release {self.release}"
         return f"{self.model} on {self.gpus} {CARDS[self.gpu]}, {split or 'data'}, micro-batches {self.micro_batches} of {self.micro_batch}{more}"
 
     @property
@@ -90,10 +90,6 @@ class Step(Row):
         sizes = ("set", "hidden", "layers", "heads", "vocab", "sequence", "recompute")
         return (*(self.cells[key] for key in sizes), self.gpus, self.data * int(self.micro_batch) * int(self.micro_batches))
 
-    def scenario(self):
-        sizes = {key: int(self.cells[key]) for key in ("head_dim", "experts", "top_k", "expert_ffn") if self.cells.get(key)}
-        return merged(super().scenario(), {"workload": {"model": sizes}} if sizes else {})
-
     def implementation(self):
         found = IMPLEMENTATIONS[self.set]
         if self.kind == "data":
@@ -101,8 +97,6 @@ class Step(Row):
         parallelism = {"tensor": self.degree("tensor"), "pipeline": self.degree("pipeline")}
         if self.degree("context") > 1:
             parallelism["context"] = self.degree("context")
-        if self.degree("expert") > 1:
-            parallelism["expert"] = self.degree("expert")
         if self.sequence_parallel == "true":
             parallelism["sequence"] = True
         pipeline = {"virtual": int(self.virtual)} if self.virtual != "1" else {}
@@ -112,9 +106,46 @@ class Step(Row):
         return merged(found, {"parallelism": parallelism, **overlap, **({"pipeline": pipeline} if pipeline else {})})
 
 
+TOPOLOGIES = {"h100-sxm": "superpod-h100", "b200-sxm": "dgx-b200", "b300-sxm": "dgx-b300", "gb200": "gb200-nvl72", "gb300": "gb300-nvl72"}
+
+
+class Mixture(Step):
+    """A published step of a mixture of experts, by the name of its model."""
+    @property
+    def gpus(self):
+        return self.cells["gpus"]
+
+    @property
+    def name(self):
+        return f"{self.model} on {CARDS[self.gpu]}"
+
+    @property
+    def kind(self):
+        return "both"
+
+    @property
+    def layers(self):
+        """Of each stage where they do not divide: embedding and loss count as a layer each."""
+        blocks, stages = {"qwen3-235b-a22b": 94, "deepseek-v3": 61, "kimi-k2": 61}.get(self.model, 0), self.degree("pipeline") * int(self.virtual)
+        if blocks % stages == 0:
+            return None
+        layers = [(blocks + 2) // stages + (stage < (blocks + 2) % stages) for stage in range(stages)]
+        layers[0] -= 1
+        layers[-1] -= 1
+        return layers
+
+    def scenario(self):
+        framework = "te-2026" if self.release >= "26.06" else "te-2025"
+        pipeline = ({"virtual": int(self.virtual)} if self.virtual != "1" else {}) | ({"layers": self.layers} if self.layers else {})
+        return {"workload": {"model": self.model, "micro_batch": int(self.micro_batch), "sequence": int(self.sequence), "dtype": self.dtype, "framework": framework},
+                "cluster": {"topology": TOPOLOGIES[self.gpu], "world_size": int(self.gpus)}, "batch": {"global": int(self.global_batch)}, "strategy": "megatron",
+                "parallelism": {axis: self.degree(axis) for axis in ("tensor", "pipeline", "expert")} | {"sequence": self.degree("tensor") > 1},
+                **({"pipeline": pipeline} if pipeline and self.degree("pipeline") > 1 else {}), **({"expert": {"capacity": 1}} if self.capacity == "1" else {})}
+
+
 def read_steps(sets):
     data_parallel = [row for row in read_rows(kind=Step) if row.set == "vtrain"]
-    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) + read_rows(EXPERTS, Step) if row.set in sets]
+    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) + read_rows(EXPERTS, Mixture) if row.set in sets]
 
 
 def changed(row, change):
@@ -148,7 +179,8 @@ def judge_sets(errors):
         ("torchtitan, FSDP x tensor: collectives waited for, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "none"), None),
         ("torchtitan, FSDP x tensor: async TP, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "async_tp"), None),
         ("torchtitan, FSDP and context: none fitted", those(lambda row: row.set == "titan-cp"), None),
-        ("Megatron-Bridge, mixtures of experts: none fitted", those(lambda row: row.set == "bridge-moe"), None),
+        ("Megatron-Bridge, Qwen3 and gpt-oss: all fitted what experts take", those(lambda row: row.set == "bridge-moe"), 16),
+        ("Megatron-Bridge, DeepSeek-V3 and Kimi K2: none fitted", those(lambda row: row.set == "bridge-latent"), None),
     ]
     return table(["steps", "n", "bias", "mean error", "worst", "aim", "", "in their range"], [[title, *with_aim(found, aim)] for title, found, aim in lines if found])
 
@@ -164,6 +196,16 @@ def judge_degrees(errors):
             rows = [[f"tensor {tensor}, micro-batch {batch}", *figures(found)] for (tensor, batch), found in sorted(groups.items())]
             lines += ["", *table([title, "n", "bias", "mean error", "worst"], rows)]
     return lines
+
+
+def judge_mixtures(errors):
+    """By model, card and the two generations of the software."""
+    groups = defaultdict(list)
+    for row, error in errors:
+        if row.set in MIXTURES:
+            groups[row.model, CARDS[row.gpu], "26.06 and later" if row.release >= "26.06" else "to 26.04"].append(error)
+    rows = [[*key, *figures(found), coverage(found)] for key, found in sorted(groups.items())]
+    return ["", *table(["model", "GPU", "releases", "n", "bias", "mean error", "worst", "in their range"], rows)] if rows else []
 
 
 def judge_few(errors):
@@ -270,7 +312,7 @@ def main():
             lines = judge_worst(judge, rows, options.worst)
         else:
             errors = [(row, judge.error(row)) for row in rows]
-            lines = judge_sets(errors) + judge_degrees(errors) + judge_few(errors) + judge_regret(errors)
+            lines = judge_sets(errors) + judge_degrees(errors) + judge_mixtures(errors) + judge_few(errors) + judge_regret(errors)
     print("\n".join(lines))
 
 

@@ -20,7 +20,8 @@ STEPS = Path(__file__).resolve().parent / "training/steps.csv"
 AIMS = {"foundry-A100": 5, "foundry-H100": 4, "foundry-H100-fp8": 4, "vtrain": 3.5, "titan": 8}
 NAMES = {"foundry-A100": "llm-foundry, A100", "foundry-H100": "llm-foundry, H100", "foundry-H100-fp8": "llm-foundry, H100, float8",
          "vtrain": "vTrain, A100", "titan": "torchtitan, H100 and H200"}
-CARDS = {"a100-sxm4-40gb": "A100 40 GB", "a100-sxm4-80gb": "A100 80 GB", "h100-sxm": "H100", "h100-sxm-96gb-500w": "H100 96 GB, 500 W", "h200-sxm": "H200"}
+CARDS = {"a100-sxm4-40gb": "A100 40 GB", "a100-sxm4-80gb": "A100 80 GB", "h100-sxm": "H100", "h100-sxm-96gb-500w": "H100 96 GB, 500 W", "h200-sxm": "H200",
+         "b200-sxm": "B200", "b300-sxm": "B300", "gb200": "GB200", "gb300": "GB300"}
 ONE_ROW_AIM = 6
 
 # What a prediction does without: what it changes in a scenario, and the sets of which it is true.

@@ -1,6 +1,6 @@
 """MPI's reduction: which algorithm's formula an all-reduce follows at which size, and which one would be the shortest.
 
-Usage: reduction.py [RANKS], a power of two up to 8, on the hosts of eight-hosts.yaml."""
+Usage: reduction.py [RANKS], 4 or 8, on the hosts of eight-hosts.yaml."""
 import math
 import sys
 from pathlib import Path

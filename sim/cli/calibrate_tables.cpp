@@ -312,7 +312,9 @@ void calibrate_tables(const TableOptions& options) {
   require_nccl(*topology, options.topology);
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);
-  auto to_judge = load_machines(options.judged, *topology, measured);
+  auto as_it_is = measured;  // others may have measured what judges
+  as_it_is.per_call = {};
+  auto to_judge = load_machines(options.judged, *topology, as_it_is);
   check_use(options, machines, to_judge);
   for (const auto* all : {&machines, &to_judge})
     for (const auto& machine : *all) check_devices(machine, *topology, options.topology, options.accept);

@@ -192,12 +192,12 @@ namespace {
 
 void take_off(Seconds per_call, CollectiveTable& table) {
   for (auto& row : table.rows) {
-    if (std::min(row.out_of_place, row.in_place.value_or(row.out_of_place)) <= per_call)
-      throw InputError(
-          row.span,
-          fmt::format("{} takes {}, and the harness alone {} (--per-call)", format_bytes(row.bytes),
-                      format_seconds(row.out_of_place), format_seconds(per_call)),
-          "give --per-call what a call of no bytes takes beyond NCCL's own time");
+    auto least = std::min(row.out_of_place, row.in_place.value_or(row.out_of_place));
+    if (least <= per_call)
+      throw InputError(row.span,
+                       fmt::format("{} takes {}, and the harness alone {} (--per-call)",
+                                   format_bytes(row.bytes), format_seconds(least), format_seconds(per_call)),
+                       "give --per-call what a call of no bytes takes beyond NCCL's own time");
     row.out_of_place -= per_call;
     if (row.in_place) *row.in_place -= per_call;
   }

@@ -19,7 +19,8 @@ Transfer ring_transfer(Operation operation, int n, int position, int step) {
 Chunking chunking_of(const Channel& channel, Operation operation) {
   Chunking chunking{channel.pattern, operation,
                     channel.part,    static_cast<int>(channel.edges.size()),
-                    channel.depth,   channel.edges.front().piece.of};
+                    channel.depth,   channel.edges.front().piece.of,
+                    channel.cut};
   for (const auto& edge : channel.edges)
     chunking.largest_piece = std::min(chunking.largest_piece, edge.piece.of);
   return chunking;
@@ -27,7 +28,7 @@ Chunking chunking_of(const Channel& channel, Operation operation) {
 
 int Chunking::steps(Bytes buffer) const {
   if (pattern == Pattern::ring) return ring_steps(operation, ring_size);
-  return pipeline_chunks(buffer / part.of / largest_piece, depth);
+  return pipeline_chunks(cut * (buffer / part.of) / largest_piece, depth);
 }
 
 Bytes Chunking::chunk(Bytes buffer) const {

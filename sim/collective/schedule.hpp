@@ -54,6 +54,7 @@ struct Channel {
   Part part;  // of the buffer
   std::vector<Edge> edges;
   int depth = 0;  // of a pipeline: edges on its longest path; 1 of an exchange
+  int cut = 1;    // into so many channels a larger one was cut, whose number of chunks each has
 };
 
 // All channels of a stage run at once; the stage ends when all have ended.
@@ -85,6 +86,7 @@ struct Chunking {
   int ring_size;      // of a ring: its edges
   int depth;          // of a pipeline
   int largest_piece;  // of a pipeline: the denominator of the largest piece of a chunk that an edge carries
+  int cut = 1;        // of a pipeline: of the channel that its part was cut from
 
   // How often each edge sends. Ring: 2(n-1) steps to all-reduce, n-1 to reduce-scatter or all-gather.
   // Pipeline: pipeline_chunks of its largest piece.

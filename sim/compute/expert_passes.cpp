@@ -61,39 +61,28 @@ void TransformerTimes::add_experts(std::vector<Matrix>& all) const {
   all.push_back({BlockStage::feed_forward_out, h, shared, shape_.tokens(), false, 1, Matrix::Of::shared});
 }
 
-double TransformerTimes::activated(BlockKind kind) const {
-  if (!kind.has_experts) return static_cast<double>(ffn_);
+// Of each row that experts take, its hidden values are read and written three times as they are permuted,
+// sorted and weighed, and what an expert of width f makes is read and written once forward, with its
+// gradients twice backward (docs/model.md). Half of it comes before the products.
+void TransformerTimes::add_expert_traffic(bool is_forward, StageTimes& device) const {
   const auto& experts = model_.experts;
-  double cut = shape_.expert.ranks > 1 ? 1 : shape_.tensor;
-  return shape_.rows(experts) / static_cast<double>(shape_.tokens()) * static_cast<double>(experts.ffn) /
-             cut +
-         static_cast<double>(model_.shared_width()) / shape_.tensor;
+  auto width = experts.ffn / (shape_.expert.ranks > 1 ? shape_.expert.tensor : shape_.tensor);
+  double rows = shape_.expert.tensor * shape_.rows(experts);
+  double values =
+      rows * (6 * static_cast<double>(model_.hidden) + (is_forward ? 3 : 5) * static_cast<double>(width));
+  auto half = 0.5 * law_.traffic(law_.software().expert.traffic * values * law_.element_bytes());
+  device[static_cast<std::size_t>(BlockStage::feed_forward_in)] += half;
+  device[static_cast<std::size_t>(BlockStage::feed_forward_out)] += half;
 }
 
-// Before they travel, or after all have been gathered: tokens are read and written once for each expert that
-// they go to, and what comes back is read as often and written once; where a rank has several experts of
-// many, what arrives is sorted by them, and back again (token_dispatcher.py:637, 732, 767, 833).
-void TransformerTimes::add_permutation(StageTimes& device) const {
-  const auto& experts = model_.experts;
-  auto of_rows = [&](double rows) {
-    return law_.traffic(rows * static_cast<double>(model_.hidden) * law_.element_bytes());
-  };
-  auto routed = static_cast<double>(shape_.routed());
-  double copies =
-      routed * static_cast<double>(experts.top_k) * (shape_.expert.capacity > 0 ? shape_.expert.capacity : 1);
-  auto add = [&](BlockStage stage, Seconds time) { device[static_cast<std::size_t>(stage)] += time; };
-  if (shape_.expert.dispatcher == Dispatcher::all_gather) {
-    copies = shape_.rows(experts);
-    routed *= shape_.expert.ranks;
-  }
-  add(BlockStage::feed_forward_in, of_rows(2 * copies));
-  add(BlockStage::feed_forward_out, of_rows(copies + routed));
-  if (shape_.expert.ranks == 1 || shape_.expert.ranks == experts.count ||
-      shape_.expert.dispatcher == Dispatcher::all_gather)
-    return;
-  auto sorted = of_rows(2 * shape_.expert.tensor * shape_.rows(experts));
-  add(BlockStage::feed_forward_in, sorted);
-  add(BlockStage::feed_forward_out, sorted);
+std::optional<int> TransformerTimes::expert_launches(bool is_forward) const {
+  const auto& software = law_.software();
+  const auto& use = software.expert;
+  auto host = shape_.expert.capacity > 0 && use.host_capacity ? use.host_capacity : use.host;
+  if (!host || software.host <= Seconds()) return std::nullopt;
+  auto local = static_cast<double>(model_.experts.count / shape_.expert.ranks);
+  auto all = (is_forward ? 1 : 2) / 3.0 * (*host + local * use.host_each);
+  return static_cast<int>(std::lround(all / software.host));
 }
 
 // All of it is waited for; shared experts may compute meanwhile, their first matrices while tokens are

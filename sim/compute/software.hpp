@@ -19,6 +19,17 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
+// What a framework adds to a block with experts.
+struct ExpertUse {
+  // The host's time for each such block and micro-batch, and for each expert of a rank, a third of it
+  // forward; without waiting for counts, where experts have a capacity. None: its launches are counted.
+  std::optional<Seconds> host = {}, host_capacity = {};
+  Seconds host_each = {};
+  double traffic = 1;       // of permuting, sorting, probabilities, activation and copies, over the least
+  bool flash_sinks = true;  // attention with sinks has a kernel that keeps scores to itself
+  bool operator==(const ExpertUse&) const = default;
+};
+
 struct Software {
   std::string name = {};
   // Shares of a GPU's peak that large aligned matrix products and the attention kernel's own products
@@ -59,6 +70,7 @@ struct Software {
     bool operator==(const Scope&) const = default;
   } scope = {};
   MemoryUse memory_use = {};
+  ExpertUse expert = {};
 
   bool operator==(const Software&) const = default;
 };

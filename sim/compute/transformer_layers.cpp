@@ -25,9 +25,9 @@ class LayerBuilder {
 
   void add(const TransformerPart& part) {
     const auto& modules = part.modules;
+    kind_ = part.kind == TransformerPart::Kind::block ? transformer_.kind_of(part.block) : BlockKind();
     for (std::size_t i = 0; i < modules.size(); ++i) {
       add(modules[i]);
-      kind_ = part.kind == TransformerPart::Kind::block ? transformer_.kind_of(part.block) : BlockKind();
       // What follows several matrices of one input follows the last of them.
       bool more = i + 1 < modules.size() && modules[i + 1].role == modules[i].role;
       // Of experts and shared ones there is one sum.

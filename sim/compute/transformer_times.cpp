@@ -12,6 +12,7 @@ constexpr int kForwardOthers = 10, kBackwardOthers = 16, kTensorParallelOthers =
 // kernels, GPT-2's 12 and 27).
 constexpr int kForwardRotaryOthers = 18, kBackwardRotaryOthers = 30;
 // Of a router's choice and of what it moves: softmax, top-k, counts, indices, copies to experts and back.
+// Where the framework's host time for experts is known, that counts.
 constexpr int kForwardRoutingOthers = 10, kBackwardRoutingOthers = 8;
 constexpr int kEndForwardKernels = 12, kEndBackwardKernels = 16;
 constexpr double kCastBytes = 6;            // a parameter, float32 to 16 bits
@@ -75,6 +76,12 @@ Seconds TransformerTimes::passes(double columns) const {
   return law_.traffic(static_cast<double>(shape_.tokens()) * law_.element_bytes() * columns);
 }
 
+bool TransformerTimes::is_flash(BlockKind kind) const {
+  const auto& software = law_.software();
+  bool has_sinks = model_.sinks && kind.attention != AttentionKind::linear;
+  return software.flash && (!has_sinks || software.expert.flash_sinks);
+}
+
 AttentionWidths TransformerTimes::widths(BlockKind kind) const {
   auto of = model_.widths(kind.attention);
   for (auto* width : {&of.query, &of.key, &of.value, &of.output, &of.rotated}) *width /= shape_.tensor;
@@ -87,11 +94,17 @@ Seconds TransformerTimes::attention_products(BlockKind kind) const {
   auto b = static_cast<double>(shape_.micro_batch), s = static_cast<double>(shape_.sequence);
   auto head = model_.head_width(kind.attention);
   double all = b * s * model_.attention_operations(kind.attention, shape_.sequence) / shape_.tensor;
-  if (law_.software().flash) {
+  if (is_flash(kind)) {
     double met = law_.software().causal_skip ? model_.unmasked(kind.attention, shape_.sequence) : 1;
     return law_.attention_kernel(all * met / shape_.context, head);
   }
   if (kind.attention == AttentionKind::linear) return law_.products(all);
+  double scores = b * static_cast<double>(heads_) * s * s;
+  // Where only sinks have no kernel, their products are as large ones are; windows are cut out of all scores.
+  if (law_.software().flash)
+    return law_.products(b * s * model_.attention_operations(AttentionKind::full, shape_.sequence) /
+                         shape_.tensor) +
+           law_.traffic(kForwardScorePasses * law_.element_bytes() * scores);
   double count = b * static_cast<double>(heads_);
   return 2 * law_.batched_product(count, shape_.sequence, head) +
          law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
@@ -157,24 +170,27 @@ Seconds TransformerTimes::weight_gradient(const Matrix& matrix) const {
   return product({matrix.n, matrix.k, matrix.tokens, Tokens::k, matrix.count}, matrix.of);
 }
 
-void TransformerTimes::add_traffic(BlockKind kind, double hidden_passes, double activation_passes,
-                                   double rotary_share, StageTimes& device) const {
+void TransformerTimes::add_traffic(BlockKind kind, bool is_forward, StageTimes& device) const {
   double elementwise = law_.software().elementwise;
   double split = shape_.sequence_parallel ? shape_.tensor : 1;
+  double hidden_passes = is_forward ? kForwardHiddenPasses : kBackwardHiddenPasses;
   auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
   at(device, BlockStage::first_norm) += norm;
   at(device, BlockStage::second_norm) += norm;
   auto of = widths(kind);
   at(device, BlockStage::attention) +=
       elementwise * passes(2 * static_cast<double>(of.query + of.key + of.value));
+  double rotary_share = is_forward ? kForwardRotaryShare : 1 - kForwardRotaryShare;
   if (model_.has_rotary_embeddings())
     at(device, BlockStage::attention) +=
         law_.traffic(rotary_share * law_.software().rotary_bytes * static_cast<double>(shape_.tokens()) *
                      static_cast<double>(of.rotated));
+  // Of experts that all tokens go to; the others' is in what they move.
+  auto activated = kind.has_experts ? model_.shared_width() / shape_.tensor : ffn_;
   at(device, BlockStage::activation) +=
-      elementwise *
-      passes(activation_passes * (static_cast<double>(model_.feed_forward_matrices()) * activated(kind)));
-  if (kind.has_experts) add_permutation(device);
+      elementwise * passes((is_forward ? 1 : kBackwardActivation) *
+                           static_cast<double>(model_.feed_forward_matrices() * activated));
+  if (kind.has_experts) add_expert_traffic(is_forward, device);
 }
 
 void TransformerTimes::add_casts(BlockKind kind, double bytes, StageTimes& device) const {
@@ -201,13 +217,12 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
                        static_cast<double>(matrix.tokens + matrix.n) * static_cast<double>(matrix.k));
   }
   at(pass.device, BlockStage::attention) = attention_forward(kind);
-  add_traffic(kind, kForwardHiddenPasses, 1, kForwardRotaryShare, pass.device);
+  add_traffic(kind, true, pass.device);
   if (shape_.casts_gradients) add_casts(kind, software.weight_cast, pass.device);
-  bool routes = kind.has_experts;
-  // Grouped products start when the host knows how many tokens each has.
-  if (routes && shape_.expert.capacity == 0) at(pass.device, BlockStage::feed_forward_in) += software.host;
-  pass.kernels = kernels(static_cast<int>(all.size()), attention_kernels(software.flash ? 1 : 5, true),
-                         kForwardOthers + (routes ? kForwardRoutingOthers : 0), kForwardRotaryOthers);
+  pass.kernels =
+      kernels(static_cast<int>(all.size()), attention_kernels(is_flash(kind) ? 1 : 5, true),
+              kForwardOthers + (kind.has_experts ? kForwardRoutingOthers : 0), kForwardRotaryOthers);
+  if (kind.has_experts) pass.kernels = expert_launches(true).value_or(pass.kernels);
   return pass;
 }
 
@@ -226,7 +241,7 @@ BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& traine
                        static_cast<double>(matrix.tokens) * static_cast<double>(matrix.n));
   }
   auto attention = attention_products(kind);
-  if (software.flash || kind.attention == AttentionKind::linear) {
+  if (is_flash(kind) || kind.attention == AttentionKind::linear) {
     attention = kFlashBackward * attention;
   } else {
     double scores = static_cast<double>(shape_.tokens()) * static_cast<double>(heads_) *
@@ -235,11 +250,12 @@ BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& traine
                                              law_.element_bytes() * scores);
   }
   at(pass.device, BlockStage::attention) = attention;
-  add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, 1 - kForwardRotaryShare, pass.device);
+  add_traffic(kind, false, pass.device);
   if (shape_.casts_gradients) add_casts(kind, kCastBytes, pass.device);
   pass.kernels =
-      kernels(products, attention_kernels(software.flash ? 2 : 8, false),
+      kernels(products, attention_kernels(is_flash(kind) ? 2 : 8, false),
               kBackwardOthers + (kind.has_experts ? kBackwardRoutingOthers : 0), kBackwardRotaryOthers);
+  if (kind.has_experts) pass.kernels = expert_launches(false).value_or(pass.kernels);
   return pass;
 }
 

@@ -2,6 +2,7 @@
 // Times of a transformer's step on one GPU, from its sizes: docs/model.md, "Compute times by law".
 #include <array>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/base/names.hpp"
@@ -229,14 +230,14 @@ class TransformerTimes {
   [[nodiscard]] Seconds weight_gradient(const Matrix& matrix) const;
   // Element-wise traffic: passes over the hidden values, half of them around each norm, and over the
   // feed-forward layer's.
-  void add_traffic(BlockKind kind, double hidden_passes, double activation_passes, double rotary_share,
-                   StageTimes& device) const;
+  void add_traffic(BlockKind kind, bool is_forward, StageTimes& device) const;
   // Of weights or of their gradients, so many bytes each.
   void add_casts(BlockKind kind, double bytes, StageTimes& device) const;
-  // To experts and back, on this GPU.
-  void add_permutation(StageTimes& device) const;
-  // Columns of the feed-forward layer that a token of this GPU takes on average.
-  [[nodiscard]] double activated(BlockKind kind) const;
+  // To experts and back, and what they activate, on this GPU.
+  void add_expert_traffic(bool is_forward, StageTimes& device) const;
+  // Of a block with experts: what the host takes for it, as so many launches; none: they are counted.
+  [[nodiscard]] std::optional<int> expert_launches(bool is_forward) const;
+  [[nodiscard]] bool is_flash(BlockKind kind) const;
   [[nodiscard]] int kernels(int products, int attention, int others, int rotary) const;
   [[nodiscard]] BlockPass forward(BlockKind kind) const;
   [[nodiscard]] BlockPass backward(BlockKind kind, const TrainedShares& trained) const;

@@ -19,8 +19,7 @@ class DirectSends {
   // leaves of 8-GPU nodes, however many nodes each leaf has.
   static constexpr double kMostRoutes = 4'194'304;
   // Of an all-to-all of these GPUs, a gather to the first or a scatter from it, or a send/recv from the first
-  // to the second. Throws InputError (without a
-  // place) where there is no way.
+  // to the second. Throws InputError (without a place) where there is no way.
   DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation);
   // Of transfers between each of these GPUs and the servers, each its part of the buffer: to them, from them,
   // or both at once. A server on the GPU itself takes no link.

@@ -66,7 +66,8 @@ constexpr std::array kBuilt{
 
 void check_messages(Operation operation, Mpi algorithm, int ranks) {
   constexpr int kMostRanks = 1024;
-  if (!is_exchange(operation) || ranks <= kMostRanks) return;
+  bool is_many = is_exchange(operation) || algorithm == Mpi::neighbor_exchange;
+  if (!is_many || ranks <= kMostRanks) return;
   throw InputError(fmt::format("{} of {} ranks with MPI's algorithm {} has more messages than are counted",
                                operation_words(operation), ranks, mpi::traits_of(algorithm).name),
                    fmt::format("use at most {} ranks", kMostRanks));

@@ -160,9 +160,9 @@ class StepMaker {
     const auto& choice = options_.choice;
     for (const auto& chunk : chunks) {
       if (!chunk) continue;
-      auto block = choice.expert_shards
-                       ? held_parameters(step_.model, shape_, step_.model.largest_kind()).all()
-                       : static_cast<double>(step_.model.block_parameters()) / shape_.tensor;
+      auto of = shape_;
+      if (!choice.expert_shards) of.expert = {};
+      auto block = held_parameters(step_.model, of, step_.model.largest_kind()).all();
       auto held = chunk->plan->held(
           {chunk->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches, block});
       if (all) {

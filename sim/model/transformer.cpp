@@ -31,7 +31,13 @@ BlockKind Transformer::kind_of(std::int64_t block) const {
 std::vector<BlockKind> Transformer::kinds_of(std::int64_t first, std::int64_t count) const {
   std::vector<BlockKind> all;
   all.reserve(static_cast<std::size_t>(count));
-  for (auto block = first; block < first + count; ++block) all.push_back(kind_of(block));
+  std::int64_t start = 0;
+  for (const auto& run : blocks) {
+    auto end = std::min(start + run.count, first + count);
+    for (auto block = std::max(start, first); block < end; ++block) all.push_back(run.kind);
+    start += run.count;
+  }
+  if (blocks.empty()) all.assign(static_cast<std::size_t>(count), usual_kind());
   return all;
 }
 
@@ -52,6 +58,11 @@ BlockKind Transformer::largest_kind() const {
   auto all = kinds();
   return std::ranges::max_element(all, {}, [&](const BlockRun& run) { return block_parameters(run.kind); })
       ->kind;
+}
+
+bool Transformer::has_linear_attention() const {
+  return std::ranges::any_of(kinds(),
+                             [](const BlockRun& run) { return run.kind.attention == AttentionKind::linear; });
 }
 
 std::int64_t Transformer::blocks_with_experts() const {
@@ -82,7 +93,8 @@ std::int64_t Transformer::block_parameters(BlockKind kind) const {
     return biases == Biases::all ? all + (feed_forward_matrices() - 1) * ffn + hidden : all;
   }
   all += expert_parameters() + hidden * experts.count + feed_forward_matrices() * hidden * shared_width();
-  return all + (experts.router_bias ? experts.count : 0) + (experts.shared_gate ? hidden : 0);
+  return all + (experts.router_bias ? experts.count : 0) +
+         (experts.shared_gate && experts.shared > 0 ? hidden : 0);
 }
 
 std::int64_t Transformer::parameters(std::int64_t sequence) const {

@@ -101,6 +101,7 @@ struct Transformer {
   // The kind with most parameters.
   [[nodiscard]] BlockKind largest_kind() const;
   [[nodiscard]] std::int64_t blocks_with_experts() const;
+  [[nodiscard]] bool has_linear_attention() const;
   // Of all experts of a block but the shared ones.
   [[nodiscard]] std::int64_t expert_parameters() const;
   [[nodiscard]] std::int64_t block_parameters(BlockKind kind) const;

@@ -71,24 +71,34 @@ void add_experts(Registry& registry, const Transformer& model, const std::string
                  std::vector<TransformerModule>& modules) {
   const auto& experts = model.experts;
   auto inner = (model.feed_forward_matrices() - 1) * experts.ffn;
-  modules.push_back(registry.linear(ModuleRole::router, name + ".mlp.gate", model.hidden, experts.count,
-                                    experts.router_bias));
-  modules.push_back(registry.stacked(
-      ModuleRole::experts_in, name + (model.gated ? ".mlp.experts.gate_up_proj" : ".mlp.experts.up_proj"),
-      model.hidden, inner));
-  modules.push_back(
-      registry.stacked(ModuleRole::experts_out, name + ".mlp.experts.down_proj", experts.ffn, model.hidden));
-  if (experts.shared == 0) return;
-  auto width = model.shared_width();
-  if (model.gated)
-    modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.gate_proj",
-                                      model.hidden, width, false));
-  modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.up_proj",
-                                    model.hidden, width, false));
-  if (experts.shared_gate)
-    modules.push_back(registry.of_attention(name + ".mlp.shared_expert_gate.weight", model.hidden));
-  modules.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.shared_experts.down_proj",
-                                    width, model.hidden, false));
+  auto linear = [&](ModuleRole role, const char* what, std::int64_t inputs, std::int64_t outputs,
+                    bool has_bias = false) {
+    return registry.linear(role, name + what, inputs, outputs, has_bias);
+  };
+  auto router = linear(ModuleRole::router, ".mlp.gate", model.hidden, experts.count, experts.router_bias);
+  auto in = registry.stacked(ModuleRole::experts_in,
+                             name + (model.gated ? ".mlp.experts.gate_up_proj" : ".mlp.experts.up_proj"),
+                             model.hidden, inner);
+  auto out =
+      registry.stacked(ModuleRole::experts_out, name + ".mlp.experts.down_proj", experts.ffn, model.hidden);
+  std::vector<TransformerModule> before, after;
+  if (auto width = model.shared_width(); width > 0) {
+    if (model.gated)
+      before.push_back(
+          linear(ModuleRole::feed_forward_in, ".mlp.shared_experts.gate_proj", model.hidden, width));
+    before.push_back(linear(ModuleRole::feed_forward_in, ".mlp.shared_experts.up_proj", model.hidden, width));
+    after.push_back(
+        linear(ModuleRole::feed_forward_out, ".mlp.shared_experts.down_proj", width, model.hidden));
+    if (experts.shared_gate)
+      modules.push_back(linear(ModuleRole::router, ".mlp.shared_expert_gate", model.hidden, 1));
+  }
+  // In forward order all that widens comes before all that narrows, as their gradients do the other way
+  // round.
+  modules.push_back(std::move(router));
+  std::ranges::move(before, std::back_inserter(modules));
+  modules.push_back(std::move(in));
+  modules.push_back(std::move(out));
+  std::ranges::move(after, std::back_inserter(modules));
 }
 
 // Registered as query, key and value are, of what a latent attention has in their place; in forward order

@@ -45,6 +45,68 @@ Transformer mixtral_8x7b() {
   return model;
 }
 
+// Yang et al., "Qwen3 Technical Report" (arXiv 2505.09388), and the config.json published with the weights.
+Transformer qwen3(const char* name, int layers, int hidden, int heads, int kv_heads, int ffn, int experts,
+                  int top_k, int expert_ffn) {
+  auto model = llama(name, layers, hidden, heads, kv_heads, ffn, 151936);
+  model.head_dim = 128;
+  model.head_norms = true;
+  model.experts = {.count = experts, .top_k = top_k, .ffn = expert_ffn};
+  return model;
+}
+
+// Three blocks in four have linear attention: Qwen3-Next-80B-A3B's config.json.
+Transformer qwen3_next() {
+  auto model = qwen3("qwen3-next-80b-a3b", 48, 2048, 16, 2, 5120, 512, 10, 512);
+  model.head_dim = 256;
+  model.query_gate = true;
+  model.experts.shared = 1;
+  model.experts.shared_gate = true;
+  model.linear = {.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .conv = 4};
+  for (int i = 0; i < 12; ++i) {
+    model.blocks.push_back({{AttentionKind::linear, true}, 3});
+    model.blocks.push_back({{AttentionKind::full, true}, 1});
+  }
+  return model;
+}
+
+// OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card" (arXiv 2508.10925), and the config.json published with the
+// weights: every other block looks back 128 tokens.
+Transformer gpt_oss(const char* name, int layers, int experts) {
+  auto model = llama(name, layers, 2880, 64, 8, 2880, 201088);
+  model.head_dim = 64;
+  model.biases = Biases::attention;
+  model.sinks = true;
+  model.window = 128;
+  model.experts = {.count = experts, .top_k = 4, .ffn = 2880, .has_bias = true, .router_bias = true};
+  for (int i = 0; i < layers / 2; ++i)
+    for (auto kind : {AttentionKind::window, AttentionKind::full}) model.blocks.push_back({{kind, true}, 1});
+  return model;
+}
+
+// DeepSeek-AI, "DeepSeek-V3 Technical Report" (arXiv 2412.19437), Kimi Team, "Kimi K2" (arXiv 2507.20534),
+// and the config.json published with the weights; without the block that predicts one more token.
+Transformer deepseek_v3(const char* name, int heads, int vocab, int experts, int dense) {
+  auto model = llama(name, 61, 7168, heads, heads, 18432, vocab);
+  model.latent = {.query_rank = 1536, .rank = 512, .nope = 128, .rope = 64, .value = 128};
+  model.head_dim = 192;
+  model.experts = {.count = experts, .top_k = 8, .ffn = 2048, .shared = 1, .router_bias = true};
+  model.blocks = {{{AttentionKind::latent, false}, dense}, {{AttentionKind::latent, true}, 61 - dense}};
+  return model;
+}
+
+// The config.json published with Llama 4's weights: the text model. Three blocks in four attend within 8,192
+// tokens; of Maverick's every other one has experts.
+Transformer llama_4(const char* name, int experts, int step) {
+  auto model = llama(name, 48, 5120, 40, 8, 16384, 202048);
+  model.head_dim = 128;
+  model.window = 8192;
+  model.experts = {.count = experts, .top_k = 1, .ffn = 8192, .shared = 1};
+  for (int i = 1; i <= 48; ++i)
+    model.blocks.push_back({{i % 4 == 0 ? AttentionKind::full : AttentionKind::window, i % step == 0}, 1});
+  return model;
+}
+
 // MPT as in its published training runs: github.com/mosaicml/llm-foundry at
 // 061f2c7ce64e655100286584a7629e2a09f827ba, scripts/train/benchmarking/README.md, where each model has
 // learned positions of the sequence's length.
@@ -78,6 +140,15 @@ std::span<const Transformer> transformer_presets() {
       llama("llama-3-70b", 80, 8192, 64, 8, 28672, 128256),
       llama("llama-3-405b", 126, 16384, 128, 8, 53248, 128256),
       mixtral_8x7b(),
+      qwen3("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 128, 8, 768),
+      qwen3("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 128, 8, 1536),
+      qwen3_next(),
+      gpt_oss("gpt-oss-20b", 24, 32),
+      gpt_oss("gpt-oss-120b", 36, 128),
+      deepseek_v3("deepseek-v3", 128, 129280, 256, 3),
+      deepseek_v3("kimi-k2", 64, 163840, 384, 1),
+      llama_4("llama-4-scout", 16, 1),
+      llama_4("llama-4-maverick", 128, 2),
       mpt("mpt-125m", 12, 768, 12),
       mpt("mpt-350m", 24, 1024, 16),
       mpt("mpt-760m", 24, 1536, 12),

@@ -69,6 +69,11 @@ bool uses_library(const GivenJob& given, const Topology& topology, const Collect
 
 void add_library_model(const GivenJob& given, const Topology& topology, const Collective& collective,
                        Communication& communication) {
+  if (given.job.cluster.hashing)
+    throw InputError(
+        given.at("cluster.hashing"),
+        fmt::format("what {} takes is not known of flows on single cables", backend_name(collective.backend)),
+        "remove 'hashing', or use backend: nccl");
   if (collective.backend == Backend::mpi)
     add_mpi_model(topology, communication);
   else

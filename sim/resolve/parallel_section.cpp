@@ -54,7 +54,7 @@ void check_context(const ParallelSection& section, const Parallelism& degrees, c
   int context = degrees.context;
   if (context == 1) return;
   const auto& kind = section.place_of("context");
-  if (step.model.linear.key_heads > 0)
+  if (step.model.has_linear_attention())
     throw InputError(
         section.place(),
         fmt::format("{} has linear attention, and how ranks that share a sequence hand its state "
@@ -185,8 +185,10 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   if (model.has_experts() && degrees.expert.ranks == 1) divides("columns of an expert", model.experts.ffn);
   divides("columns of shared experts", model.shared_width());
   divides("key-value heads", model.kv_heads);
-  divides("key heads of linear attention", model.linear.key_heads);
-  divides("value heads of linear attention", model.linear.value_heads);
+  if (model.has_linear_attention()) {
+    divides("key heads of linear attention", model.linear.key_heads);
+    divides("value heads of linear attention", model.linear.value_heads);
+  }
   if (degrees.sequence) divides("tokens of a sequence", step.step.shape.sequence / degrees.context);
   check_context(section, degrees, step);
   ParallelOptions options;

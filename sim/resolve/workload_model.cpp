@@ -155,7 +155,7 @@ class WorkloadReader {
                "calibrated these times",
                model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
                static_cast<double>(model.parameters(step_.shape.sequence)))});
-    if (model.linear.key_heads > 0)
+    if (model.has_linear_attention())
       result.notes.push_back(
           {"linear-attention-unmeasured",
            fmt::format("the operations of linear attention in {} are counted and take what "

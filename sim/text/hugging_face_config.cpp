@@ -107,6 +107,9 @@ void read_latent(const Value& root, Transformer& model) {
   latent.nope = as_size()(needed(root, {"qk_nope_head_dim"}));
   latent.rope = as_size()(needed(root, {"qk_rope_head_dim"}));
   latent.value = as_size()(needed(root, {"v_head_dim"}));
+  if (const auto* bias = first(root, {"attention_bias"}); bias && config::as_bool(*bias))
+    throw InputError(bias->span, "biases of latent attention are not read",
+                     "set it to false if there are none");
   model.kv_heads = model.heads;
   model.head_dim = latent.nope + latent.rope;
 }
@@ -159,25 +162,36 @@ void read_experts(const Value& root, const std::string& type, Transformer& model
   if (!count || number(*count) == 0) return;
   auto& experts = model.experts;
   experts.count = number(*count);
-  experts.top_k = number(needed(root, {"num_experts_per_tok", "num_experts_per_token"}));
+  experts.top_k =
+      config::as_integer(1, kMostExperts)(needed(root, {"num_experts_per_tok", "num_experts_per_token"}));
   // Llama 4's experts are as wide as intermediate_size says, its blocks without as intermediate_size_mlp.
   const auto* width = first(root, {"moe_intermediate_size"});
   if (!width && first(root, {"intermediate_size_mlp"})) width = first(root, {"intermediate_size"});
   experts.ffn = width ? as_size()(*width) : model.ffn;
   experts.shared = shared_experts(root, type, experts);
-  experts.shared_gate = first(root, {"shared_expert_intermediate_size"}) != nullptr;
+  experts.shared_gate = experts.shared > 0 && first(root, {"shared_expert_intermediate_size"});
   experts.has_bias = type == "gpt_oss";
   experts.router_bias = type == "gpt_oss" || word_of(first(root, {"topk_method"}), "") == "noaux_tc" ||
                         word_of(first(root, {"scoring_func"}), "") == "sigmoid";
 }
 
+// `entries`: so many; 0: any number.
+void require_list(const Value& value, std::int64_t entries = 0) {
+  if (value.kind != Value::Kind::sequence)
+    throw InputError(value.span, "expected a list", "write it like [0, 1]");
+  if (entries > 0 && std::ssize(value.items) != entries)
+    throw InputError(value.span, fmt::format("a list of {} for {} blocks", value.items.size(), entries),
+                     "give each block its own");
+}
+
 // Whether block i has experts.
 class Sparse {
  public:
-  Sparse(const Value& root, bool has_experts) : has_experts_(has_experts) {
+  Sparse(const Value& root, bool has_experts, std::int64_t layers) : has_experts_(has_experts) {
     if (!has_experts) return;
     auto blocks = config::as_integer(0, kMostBlocks);
     auto numbers = [&](const Value& list) {
+      require_list(list);
       std::vector<std::int64_t> all;
       for (const auto& item : list.items) all.push_back(blocks(item));
       return all;
@@ -187,10 +201,14 @@ class Sparse {
     if (const auto* mixed = first(root, {"moe_layers"})) mixed_ = numbers(*mixed);
     const auto* step = first(root, {"interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq"});
     if (!step) return;
-    if (step->kind == Value::Kind::sequence)
+    if (step->kind == Value::Kind::sequence) {
+      require_list(*step, layers);
       flags_ = numbers(*step);
-    else
+    } else {
       step_ = config::as_integer(1, kMostBlocks)(*step);
+      // DeepSeek's count from block 0 (modeling_deepseek.py), Qwen's and Llama 4's from 1.
+      if (step == first(root, {"moe_layer_freq"})) offset_ = 0;
+    }
   }
 
   [[nodiscard]] bool at(std::int64_t block) const {
@@ -198,12 +216,12 @@ class Sparse {
     if (!mixed_.empty()) return std::ranges::count(mixed_, block) > 0;
     auto place = static_cast<std::size_t>(block);
     if (!flags_.empty()) return place < flags_.size() && flags_[place] != 0;
-    return (block + 1) % step_ == 0;
+    return (block + offset_) % step_ == 0;
   }
 
  private:
   bool has_experts_;
-  std::int64_t first_ = 0, step_ = 1;
+  std::int64_t first_ = 0, step_ = 1, offset_ = 1;
   std::vector<std::int64_t> dense_, mixed_, flags_;
 };
 
@@ -220,18 +238,36 @@ class Attending {
   Attending(const Value& root, const std::string& type, Transformer& model)
       : usual_(model.usual_kind().attention) {
     model.window = size_of(root, {"sliding_window", "attention_chunk_size"});
-    if (!is_true(first(root, {"use_sliding_window"}), true)) model.window = 0;
+    // Qwen's have none unless they say so (configuration_qwen2.py).
+    bool uses_window = is_true(first(root, {"use_sliding_window"}), !type.starts_with("qwen"));
+    if (!uses_window) model.window = 0;
     if (const auto* types = first(root, {"layer_types"})) {
-      for (const auto& item : types->items) listed_.push_back(named(item));
+      require_list(*types, model.layers);
+      for (const auto& item : types->items) {
+        auto kind = named(item);
+        if (kind == AttentionKind::window &&
+            (usual_ == AttentionKind::latent || (uses_window && model.window == 0)))
+          throw InputError(item.span,
+                           usual_ == AttentionKind::latent ? "windows of latent attention are not read"
+                                                           : "a window of how many tokens is not said",
+                           "give sliding_window, or the model's sizes as kind: transformer");
+        listed_.push_back(kind == AttentionKind::window && !uses_window ? AttentionKind::full : kind);
+      }
       if (std::ranges::count(listed_, AttentionKind::linear)) read_linear(root, model);
       return;
     }
-    if ((linear_every_ = size_of(root, {"full_attention_interval"})) > 0) read_linear(root, model);
+    linear_every_ = size_of(root, {"full_attention_interval"});
+    if (linear_every_ == 0 && type == "qwen3_next") linear_every_ = 4;  // configuration_qwen3_next.py
+    if (linear_every_ > 0) read_linear(root, model);
     if (model.window == 0) return;
     from_ = type.starts_with("qwen") ? size_of(root, {"max_window_layers"}) : 0;
     // modeling_gemma2.py, modeling_gpt_oss.py: every other block; modeling_llama4.py: all but every fourth.
     every_ = size_of(root, {"sliding_window_pattern", "no_rope_layer_interval"});
-    if (every_ == 0) every_ = type == "gemma2" || type == "gpt_oss" ? 2 : type.starts_with("llama4") ? 4 : 0;
+    if (every_ > 0) return;
+    every_ = type == "gemma2" || type == "gpt_oss" ? 2
+             : type.starts_with("llama4")          ? 4
+             : type == "gemma3_text"               ? 6
+                                                   : 0;
   }
 
   [[nodiscard]] AttentionKind at(std::int64_t block, const Transformer& model) const {
@@ -259,7 +295,7 @@ class Attending {
 };
 
 void read_blocks(const Value& root, const std::string& type, Transformer& model) {
-  Sparse sparse(root, model.has_experts());
+  Sparse sparse(root, model.has_experts(), model.layers);
   Attending attending(root, type, model);
   for (std::int64_t block = 0; block < model.layers; ++block) {
     BlockKind kind{attending.at(block, model), sparse.at(block)};
@@ -299,6 +335,7 @@ Transformer read_hugging_face_config(const Value& file, const std::string& name)
   using namespace hugging_face;
   check_family(file);
   auto root = text_model(file);
+  check_family(root);
   check_keys(root);
   auto type = type_of(root);
   Transformer model;

@@ -65,6 +65,16 @@ const Section& software_rows() {
                  .key<&MemoryUse::overhead>("overhead", size(), "Context, libraries, communicators")
                  .key<&MemoryUse::logit_bytes>("logit_bytes", number(0, 1000), "Of each logit, at the peak")
                  .key<&MemoryUse::dropout>("dropout", boolean(), "Its masks are kept"));
+  auto expert = nested(
+      Rows<ExpertUse>("expert")
+          .key<&ExpertUse::host>("host", maybe(time()), "The host's, a block and micro-batch")
+          .usually("launches are counted")
+          .key<&ExpertUse::host_capacity>("host_capacity", maybe(time()),
+                                          "The same, where none waits for counts")
+          .usually("`host`")
+          .key<&ExpertUse::host_each>("host_each", time(), "On top, an expert of a rank")
+          .key<&ExpertUse::traffic>("traffic", number(0, 100), "What experts move, over the least")
+          .key<&ExpertUse::flash_sinks>("flash_sinks", boolean(), "Attention with sinks is flash, too"));
   static const Section section =
       Rows<SoftwareFile>("software")
           .kind("software")
@@ -80,6 +90,7 @@ const Section& software_rows() {
           .key<&SoftwareFile::given_scope>("scope", maybe(scope), "Up to which it was fitted or judged")
           .needs<&SoftwareFile::gpus>("gpus", any(), "From a word of a GPU's name to its shares")
           .key<&Software::memory_use>("memory_use", memory, "Besides the tensors")
+          .key<&Software::expert>("expert", expert, "In blocks with experts")
           .key<&SoftwareFile::evidence>("evidence", maybe(any()), "Of the steps it was calibrated to");
   return section;
 }

@@ -154,6 +154,8 @@ double parameters_as_double(const Transformer& model) {
   double attention =
       of(model.heads) * (of(model.head_dim) + of(latent.nope) + of(latent.rope) + of(latent.value)) +
       of(linear.key_heads) * of(linear.key_dim) + of(linear.value_heads) * of(linear.value_dim) +
+      of(linear.conv) *
+          (of(linear.key_heads) * of(linear.key_dim) + of(linear.value_heads) * of(linear.value_dim)) +
       of(latent.rank) + of(latent.query_rank);
   const auto& experts = model.experts;
   double width = std::max(of(model.ffn), (of(experts.count) + of(experts.shared)) * of(experts.ffn));
@@ -187,6 +189,28 @@ void check_experts(const Transformer& model, const SourceSpan& span) {
 namespace {
 
 using transformer_keys::TransformerFile;
+
+bool has_blocks(const Transformer& model, AttentionKind attention) {
+  return std::ranges::any_of(model.kinds(), [&](const auto& run) { return run.kind.attention == attention; });
+}
+
+// Of what no block has nothing is said.
+void check_used(const TransformerFile& file, const keys::Places& places, const Transformer& model) {
+  auto needs = [&](const char* key, bool is_given, bool is_used) {
+    if (is_given && !is_used)
+      throw InputError(places.at(key), fmt::format("no block has what '{}' is about", key),
+                       "remove it, or say in blocks which have it");
+  };
+  needs("window", file.window.has_value(), has_blocks(model, AttentionKind::window));
+  needs("latent", file.latent.has_value(), has_blocks(model, AttentionKind::latent));
+  needs("linear", file.linear.has_value(), has_blocks(model, AttentionKind::linear));
+  bool has_heads = has_blocks(model, AttentionKind::full) || has_blocks(model, AttentionKind::window);
+  needs("kv_heads", file.kv_heads && *file.kv_heads != model.heads, has_heads);
+  needs("head_norms", model.head_norms, has_heads);
+  needs("query_gate", model.query_gate, has_heads);
+  needs("sinks", model.sinks, has_heads);
+  needs("shared_gate", model.experts.shared_gate, model.experts.shared > 0);
+}
 
 // What a run does not say is what all blocks would be.
 void take_blocks(const TransformerFile& file, const keys::Places& places, Transformer& model) {
@@ -223,6 +247,7 @@ void take_blocks(const TransformerFile& file, const keys::Places& places, Transf
     throw InputError(places.at("blocks"), fmt::format("{} blocks, and layers is {}", count, model.layers),
                      "counts add up to layers");
   if (model.blocks.size() == 1 && model.blocks.front().kind == usual) model.blocks.clear();
+  check_used(file, places, model);
 }
 
 TransformerFile file_of(const Transformer& model) {
@@ -253,6 +278,9 @@ std::string write_transformer(const Transformer& model) {
 Transformer read_transformer(const Value& root, const std::string& name) {
   using namespace transformer_keys;
   keys::Places places;
+  if (const auto* gone = root.find("dense_layers"))
+    throw InputError(gone->key_span, "unknown key 'dense_layers'",
+                     "write blocks: [{count: 3, experts: false}, {count: 58}]");
   auto file = read_root<TransformerFile>(transformer_rows(), root, places);
   auto& model = file.model;
   if (model.name.empty()) model.name = name;

@@ -101,7 +101,7 @@ class HashingTest(cli.CliTest):
         for arguments in (["--set", "cluster.hashing.seed=1"], ["--set", "cluster.world_size=4", "--set", "collective.rings=[[0, 1, 2, 3]]"]):
             codes, network = doubts(*arguments)
             self.assertNotIn("roce-unmeasured", codes)
-            self.assertEqual(network, "RoCE below one leaf")
+            self.assertEqual(network, "RoCE below one leaf, or hashed as said")
         told = self.ok("simulate", "scenario.yaml", "--explain").stdout
         self.assertIn("flows hashed onto one cable each, seed 1", told)
         self.assertIn("flows hashed onto 8 cables each, seed 4", told)

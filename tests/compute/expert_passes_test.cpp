@@ -69,27 +69,82 @@ TEST(GroupedProducts, FillWavesTogether) {
 }
 
 // 4,096 tokens of 2 experts each are 8,192 rows: 1,024 for each of 8 experts on a GPU, or all for the one
-// that it has of 8, where each of 8 GPUs sends as many.
-TEST(ExpertPasses, GroupedProductsARouterAndThePermutation) {
+// that it has of 8, where each of 8 GPUs sends as many. Rows are read and written three times, what an expert
+// makes of them once (forward: two columns in, one out).
+TEST(ExpertPasses, GroupedProductsARouterAndWhatTheyMove) {
   ComputeLaw law(gpu(), kSoftware, Precision::bfloat16);
-  auto row = [](double rows) { return 1e3 * rows * kHidden * 2 / (0.85 * 2e12); };
+  auto moved = [](double columns) { return 1e3 * 8192 * columns * 2 / (0.85 * 2e12); };
   for (int ranks : {1, 8}) {
     auto block = block_of(shape_of(ranks));
     int local = 8 / ranks;
     auto in =
         law.product({8192 / local, 2 * kFfn, kHidden, Tokens::m, local}) + law.product({kTokens, 8, kHidden});
     auto out = law.product({8192 / local, kHidden, kFfn, Tokens::m, local});
-    // Tokens are read and written twice each; what comes back is read twice and written once.
-    EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_in)), ms(in) + row(2 * 8192), 1e-9);
-    EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_out)), ms(out) + row(8192 + 4096), 1e-9);
-    // Three matrices' columns, twice for each token.
-    EXPECT_NEAR(ms(stage(block.forward, BlockStage::activation)),
-                1e3 * kTokens * 2 * 3.0 * 2 * kFfn / (0.85 * 2e12), 1e-9);
+    double half = 0.5 * moved(6 * kHidden + 3 * kFfn);
+    EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_in)), ms(in) + half, 1e-9);
+    EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_out)), ms(out) + half, 1e-9);
+    EXPECT_EQ(stage(block.forward, BlockStage::activation), Seconds());
   }
-  // With two of many on a rank what arrives is sorted by them, and back.
-  auto sorted = block_of(shape_of(4));
-  auto in = law.product({4096, 2 * kFfn, kHidden, Tokens::m, 2}) + law.product({kTokens, 8, kHidden});
-  EXPECT_NEAR(ms(stage(sorted.forward, BlockStage::feed_forward_in)), ms(in) + row(4 * 8192), 1e-9);
+  // So many times as much, and of a shared expert its own columns, twice for each token.
+  auto software = kSoftware;
+  software.expert.traffic = 2.15;
+  TransformerTimes times(with_shared(), gpu(), software, Precision::bfloat16, shape_of(8));
+  TransformerTimes least(with_shared(), gpu(), kSoftware, Precision::bfloat16, shape_of(8));
+  auto more = times.block().forward.time - least.block().forward.time;
+  EXPECT_NEAR(ms(more), 1.15 * moved(6 * kHidden + 3 * kFfn), 1e-9);
+  EXPECT_NEAR(ms(stage(least.block().forward, BlockStage::activation)),
+              1e3 * kTokens * 2 * 3.0 * kFfn / (0.85 * 2e12), 1e-9);
+}
+
+// However few the tokens: a block takes 7.1 ms and 92 us for each of 2 experts of a rank, a third of it
+// forward; with a capacity 4 ms.
+TEST(ExpertPasses, TheHostSetsThePace) {
+  auto software = kSoftware;
+  software.host = Seconds(10e-6);
+  software.queue = 1000;  // either the host or the device
+  software.expert = {.host = 7.1_ms, .host_capacity = 4_ms, .host_each = 0.092_ms};
+  Transformer model{.name = "small",
+                    .hidden = 64,
+                    .layers = 1,
+                    .heads = 4,
+                    .kv_heads = 4,
+                    .head_dim = 16,
+                    .ffn = 64,
+                    .vocab = 100,
+                    .experts = {8, 2, 64}};
+  auto block = [&](StepShape shape) {
+    shape.micro_batch = 1;
+    shape.sequence = 8;
+    return TransformerTimes(model, gpu(), software, Precision::bfloat16, shape).block();
+  };
+  auto shape = shape_of(4);
+  EXPECT_NEAR(ms(block(shape).forward.time), (7.1 + 2 * 0.092) / 3, 0.006);
+  EXPECT_NEAR(ms(block(shape).backward.time), 2 * (7.1 + 2 * 0.092) / 3, 0.006);
+  shape.expert.capacity = 1;
+  EXPECT_NEAR(ms(block(shape).forward.time), (4 + 2 * 0.092) / 3, 0.006);
+  // A block without experts launches what it launches.
+  auto dense = TransformerTimes(transformer_named("llama-2-7b"), gpu(), software, Precision::bfloat16, shape);
+  auto plain = software;
+  plain.expert = {};
+  auto same = TransformerTimes(transformer_named("llama-2-7b"), gpu(), plain, Precision::bfloat16, shape);
+  EXPECT_EQ(dense.micro_batch(), same.micro_batch());
+}
+
+// Without a kernel for sinks scores reach memory: products of all of them, 5.25 passes of 2 bytes.
+TEST(ExpertPasses, SinksWithoutAKernel) {
+  auto software = kSoftware;
+  auto model = transformer_named("mixtral-8x7b");
+  model.sinks = true;
+  auto attention = [&] {
+    TransformerTimes times(model, gpu(), software, Precision::bfloat16, shape_of(8));
+    return stage(times.block().forward, BlockStage::attention);
+  };
+  auto flash = attention();
+  software.expert.flash_sinks = false;
+  double scores = 32. * kTokens * kTokens;
+  double unfused = 4. * kTokens * kTokens * 4096 / (312e12 * 0.8) + 5.25 * 2 * scores / (0.85 * 2e12);
+  double kernel = 0.5 * 4. * kTokens * kTokens * 4096 / (312e12 * 0.4);
+  EXPECT_NEAR((attention() - flash).value(), unfused - kernel, 1e-9);
 }
 
 TEST(ExpertPasses, ExchangesAreWaitedFor) {
@@ -142,7 +197,9 @@ TEST(ExpertPasses, LoadAndCapacityAreRowsOfTheSlowest) {
   auto slow = block_of(shape), mean = block_of(shape_of(8));
   EXPECT_NEAR(ms(stage(slow.forward, BlockStage::feed_forward_out) -
                  stage(mean.forward, BlockStage::feed_forward_out)),
-              ms(law.product({12288, kHidden, kFfn}) - law.product({8192, kHidden, kFfn})), 1e-9);
+              ms(law.product({12288, kHidden, kFfn}) - law.product({8192, kHidden, kFfn})) +
+                  1e3 * 0.5 * 4096 * (6. * kHidden + 3. * kFfn) * 2 / (0.85 * 2e12),
+              1e-9);
   // Padded experts have as many whatever came.
   shape.expert.capacity = 1.25;
   EXPECT_EQ(shape.rows(transformer_named("mixtral-8x7b").experts), 1.25 * 8192);
@@ -221,6 +278,42 @@ TEST(ExpertWork, IsThatOfActiveParameters) {
   double norms = 65 * 4096.0, lookup = 32000.0 * 4096;
   double matrices = 12'879'925'248.0 - norms - lookup;
   EXPECT_DOUBLE_EQ(work.model.value(), 3.0 * kTokens * (2 * matrices + attention));
+}
+
+// Backward, gradients become ready in the order in which they arrive, whatever a block is made of.
+TEST(Traces, GradientsNeverBecomeReadyBeforeThoseThatCameFirst) {
+  for (const auto& preset : transformer_presets()) {
+    auto model = preset;
+    model.layers = std::min<std::int64_t>(model.layers, 4);
+    model.blocks = {};
+    for (auto kind : preset.kinds_of(0, model.layers)) model.blocks.push_back({kind, 1});
+    auto trace = transformer_trace(
+        model, gpu(), kSoftware, {Precision::bfloat16, DType::float32, {.micro_batch = 1, .sequence = 512}});
+    Seconds before;
+    for (const auto& gradient : trace.gradients) {
+      EXPECT_GE(gradient.ready.value(), before.value() - 1e-12)
+          << preset.name << " " << std::string_view(gradient.name);
+      before = gradient.ready;
+    }
+  }
+}
+
+// Of a latent's block the matrices down to its ranks are whole on every GPU: what all gradients of a rank
+// are, its memory holds.
+TEST(Traces, ATensorRankHoldsWhatItsGradientsAre) {
+  auto model = transformer_named("deepseek-v3");
+  model.layers = 3;
+  model.blocks = {{{AttentionKind::latent, false}, 3}};
+  StepShape shape{.micro_batch = 1, .sequence = 512};
+  shape.tensor = 4;
+  TransformerTimes times(model, gpu(), kSoftware, Precision::bfloat16, shape);
+  KnownParts known;
+  auto trace = stage_trace(*known.of(model, 512), model, times, {Precision::bfloat16, DType::float32, shape},
+                           0, {model.kinds_of(0, 3), {false, false}});
+  double elements = 0;
+  for (const auto& gradient : trace.gradients) elements += static_cast<double>(gradient.elements);
+  double held = 3 * held_parameters(model, shape, model.kind_of(0)).all();
+  EXPECT_NEAR(held / elements, 1, 1e-4);  // norms are whole, too, and counted as cut
 }
 
 }  // namespace

@@ -342,6 +342,56 @@ TEST(HuggingFaceConfig, OtherKindsOfModelsAreNamed) {
               ::testing::HasSubstr("'clip' is two towers"));
 }
 
+// DeepSeek counts every so-many-th block from 0, behind the first dense ones: with 2 blocks 2 and 4 of 6.
+TEST(HuggingFaceConfig, WhichBlocksHaveExperts) {
+  const std::string sizes =
+      "{hidden_size: 64, num_hidden_layers: 6, num_attention_heads: 4, vocab_size: 100, num_experts: 8, "
+      "num_experts_per_tok: 2, ";
+  auto with_experts = [&](const std::string& more) {
+    auto model = read_config(sizes + more + "}");
+    std::string all;
+    for (int block = 0; block < 6; ++block) all += model.kind_of(block).has_experts ? 'x' : '-';
+    return all;
+  };
+  EXPECT_EQ(with_experts("moe_layer_freq: 2, first_k_dense_replace: 1"), "--x-x-");
+  EXPECT_EQ(with_experts("decoder_sparse_step: 2"), "-x-x-x");
+  EXPECT_EQ(with_experts("decoder_sparse_step: 2, mlp_only_layers: [3]"), "-x---x");
+  EXPECT_EQ(with_experts("moe_layer_freq: [0, 1, 1, 0, 1, 0]"), "-xx-x-");
+  EXPECT_EQ(with_experts("moe_layers: [0, 5]"), "x----x");
+  EXPECT_THAT(config_error_of(sizes + "moe_layer_freq: [1, 0]}"),
+              ::testing::HasSubstr("a list of 2 for 6 blocks"));
+  EXPECT_THAT(config_error_of(sizes + "mlp_only_layers: 3}"), ::testing::HasSubstr("expected a list"));
+}
+
+TEST(HuggingFaceConfig, WhichBlocksHaveWindows) {
+  const std::string sizes =
+      "{hidden_size: 64, num_hidden_layers: 6, num_attention_heads: 4, vocab_size: 100, ";
+  auto attention = [&](const std::string& more) {
+    auto model = read_config(sizes + more + "}");
+    std::string all;
+    for (int block = 0; block < 6; ++block)
+      all += name_in(kAttentionKindNames, model.kind_of(block).attention).front();
+    return all;
+  };
+  EXPECT_EQ(attention("model_type: mistral, sliding_window: 16"), "wwwwww");
+  EXPECT_EQ(attention("model_type: mistral, sliding_window: null"), "ffffff");
+  EXPECT_EQ(attention("model_type: qwen2, sliding_window: 16"), "ffffff");
+  EXPECT_EQ(
+      attention("model_type: qwen2, sliding_window: 16, use_sliding_window: true, max_window_layers: 4"),
+      "ffffww");
+  EXPECT_EQ(attention("model_type: gemma3_text, sliding_window: 16"), "wwwwwf");
+  EXPECT_EQ(attention("model_type: gemma3_text, sliding_window: 16, sliding_window_pattern: 2"), "wfwfwf");
+  const std::string types =
+      "layer_types: [sliding_attention, full_attention, full_attention, full_attention, full_attention, "
+      "sliding_attention]";
+  EXPECT_EQ(attention("sliding_window: 16, " + types), "wffffw");
+  EXPECT_EQ(attention("sliding_window: 16, use_sliding_window: false, " + types), "ffffff");
+  EXPECT_THAT(config_error_of(sizes + types + "}"),
+              ::testing::HasSubstr("a window of how many tokens is not said"));
+  EXPECT_THAT(config_error_of(sizes + "layer_types: [full_attention]}"),
+              ::testing::HasSubstr("a list of 1 for 6 blocks"));
+}
+
 // A name that tells of sizes is never left out; what changes nothing of a block is.
 TEST(HuggingFaceConfig, AKeyThatMayMatterIsRefusedByName) {
   const std::string sizes =
