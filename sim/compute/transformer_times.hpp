@@ -30,8 +30,12 @@ inline constexpr Names<ContextKind, 3> kContextKindNames{{{"ring", ContextKind::
 // which every rank takes its own (Megatron-Core's moe_token_dispatcher_type alltoall and allgather); by
 // DeepEP's kernels (flex), normal or of low latency; by TensorRT-LLM's in an NVLink domain.
 enum class Dispatcher { all_to_all, all_gather, deepep, deepep_low_latency, rack };
-inline constexpr Names<Dispatcher, 2> kDispatcherNames{
-    {{"all_to_all", Dispatcher::all_to_all}, {"all_gather", Dispatcher::all_gather}}};
+inline constexpr Names<Dispatcher, 5> kDispatcherNames{
+    {{"all_to_all", Dispatcher::all_to_all},
+     {"all_gather", Dispatcher::all_gather},
+     {"deepep", Dispatcher::deepep},
+     {"deepep_low_latency", Dispatcher::deepep_low_latency},
+     {"rack", Dispatcher::rack}}};
 constexpr bool is_of_nccl(Dispatcher dispatcher) {
   return dispatcher == Dispatcher::all_to_all || dispatcher == Dispatcher::all_gather;
 }
