@@ -101,9 +101,11 @@ class Law {
       int most = shape_.node_limit > 0 ? std::min(shape_.node_limit, places_.nodes) : places_.nodes;
       nic = load_.tokens * row * reached(most, load_.top_k) * far();
     }
-    // A slower NIC feeds the relay as much slower, a faster one meets the same multiprocessors.
-    double moved = copies + load_.tokens * kernel.token + kernel.relay * nic / std::min(1.0, nic_);
-    double busy = us_of(moved, std::min(shape_.dispatch_sms * kernel.sm, kernel.most * nvlink_));
+    // Relaying is the multiprocessors' work: narrower links between GPUs do not slow it down, a slower NIC
+    // feeds it as much slower.
+    double lanes = shape_.dispatch_sms * kernel.sm;
+    double busy = us_of(copies + load_.tokens * kernel.token, std::min(lanes, kernel.most * nvlink_)) +
+                  us_of(kernel.relay * nic / std::min(1.0, nic_), std::min(lanes, kernel.most));
     double wire = kernel.nic > 0 ? us_of(nic, kernel.nic * nic_) : 0;
     return us((is_far ? kernel.start_nodes : kernel.start) +
               std::pow(std::pow(busy, 4) + std::pow(wire, 4), 0.25));

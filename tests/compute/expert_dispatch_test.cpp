@@ -177,5 +177,39 @@ TEST(DispatchTables, SampleOfPublishedRows) {
   }
 }
 
+// H800's NVLink has 200 GB/s; 24 multiprocessors are bound by it. Nothing was fitted to that machine.
+DispatchTimes of_h800(const CsvTable& table, const std::vector<Located>& row) {
+  auto whole = [&](const char* column) { return std::stoi(row[table.column(column)].text); };
+  bool is_normal = row[table.column("kernel")].text == "normal";
+  auto shape = shape_of(is_normal ? Dispatcher::deepep : Dispatcher::deepep_low_latency);
+  shape.dispatch_sms = 24;
+  shape.node_limit = 4;
+  auto load = tokens_of(whole("tokens"));
+  DispatchPlaces places{whole("ranks"), whole("nodes"), BytesPerSecond(200e9), BytesPerSecond(50e9)};
+  return dispatch_times(shape, DispatchMachine::hopper, load, places);
+}
+
+TEST(DispatchTables, AnotherMachine) {
+  auto table = parse_csv(load_text(DDPSIM_SOURCE_DIR "/measurements/deepep/h800.csv", "rows"), "rows", "");
+  for (const auto& row : table.rows) {
+    auto number = [&](const char* column) { return std::stod(row[table.column(column)].text); };
+    auto times = of_h800(table, row);
+    int nodes = static_cast<int>(number("nodes"));
+    // Bytes that a bandwidth is of; a row of 7,168 values.
+    double copies = number("tokens") * (nodes == 1 ? reached(8, 8) : reached(std::min(nodes, 4), 8));
+    bool is_rate = row[table.column("unit")].text == "GB/s";
+    auto error = [&](Seconds time, const char* kind, double bytes) {
+      double measured = is_rate ? copies * bytes / number(kind) / 1e3 : number(kind);
+      return us(time) / measured - 1;
+    };
+    double dispatch = error(times.dispatch, "dispatch", 7392);
+    double combine = error(times.combine, "combine", 14336);
+    std::printf("%s, %d nodes: dispatch %+.1f %%, combine %+.1f %%\n",
+                row[table.column("kernel")].text.c_str(), nodes, 100 * dispatch, 100 * combine);
+    EXPECT_LT(std::abs(dispatch), 0.15);
+    EXPECT_LT(std::abs(combine), is_rate ? 0.40 : 0.30);
+  }
+}
+
 }  // namespace
 }  // namespace ddpsim::testing
