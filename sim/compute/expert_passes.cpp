@@ -90,9 +90,12 @@ std::optional<int> TransformerTimes::expert_launches(bool is_forward) const {
 ExpertPass TransformerTimes::expert_pass(BlockKind kind, bool is_forward) const {
   ExpertPass pass;
   if (!kind.has_experts || shape_.expert.ranks == 1) return pass;
-  pass.dispatches = pass.combines = pass.probabilities = 1;
-  pass.counts = is_forward && shape_.expert.capacity == 0 ? 1 : 0;
-  auto dispatch = expert_.dispatch + expert_.probabilities;
+  // With the tokens, but for NCCL's exchanges.
+  bool is_apart = is_of_nccl(shape_.expert.dispatcher);
+  pass.dispatches = pass.combines = 1;
+  pass.probabilities = is_apart ? 1 : 0;
+  pass.counts = is_apart && is_forward && shape_.expert.capacity == 0 ? 1 : 0;
+  auto dispatch = expert_.dispatch + pass.probabilities * expert_.probabilities;
   // Gathered before the experts and scattered after them; backward the other way round (token_dispatcher.py).
   pass.gathers = shape_.expert.tensor > 1 ? 1 : 0;
   pass.busy = dispatch + expert_.combine + pass.counts * expert_.counts +

@@ -28,16 +28,33 @@ inline constexpr Names<ContextKind, 3> kContextKindNames{{{"ring", ContextKind::
                                                           {"all_to_all", ContextKind::all_to_all}}};
 
 // How tokens reach the ranks of their experts, and come back: each to those it goes to, or all to all, of
-// which every rank takes its own. Megatron-Core's moe_token_dispatcher_type alltoall and allgather.
-enum class Dispatcher { all_to_all, all_gather };
-inline constexpr Names<Dispatcher, 2> kDispatcherNames{
-    {{"all_to_all", Dispatcher::all_to_all}, {"all_gather", Dispatcher::all_gather}}};
+// which every rank takes its own (Megatron-Core's moe_token_dispatcher_type alltoall and allgather); by
+// DeepEP's kernels (flex), normal or of low latency; by TensorRT-LLM's in an NVLink domain.
+enum class Dispatcher { all_to_all, all_gather, deepep, deepep_low_latency, rack };
+inline constexpr Names<Dispatcher, 5> kDispatcherNames{
+    {{"all_to_all", Dispatcher::all_to_all},
+     {"all_gather", Dispatcher::all_gather},
+     {"deepep", Dispatcher::deepep},
+     {"deepep_low_latency", Dispatcher::deepep_low_latency},
+     {"rack", Dispatcher::rack}}};
+constexpr bool is_of_nccl(Dispatcher dispatcher) {
+  return dispatcher == Dispatcher::all_to_all || dispatcher == Dispatcher::all_gather;
+}
+
+// Of what other dispatchers than NCCL's send to experts.
+enum class DispatchType { bfloat16, float8 };
+inline constexpr Names<DispatchType, 2> kDispatchTypeNames{
+    {{"bf16", DispatchType::bfloat16}, {"fp8", DispatchType::float8}}};
+inline constexpr int kUsualDispatchSms = 20;  // DeepEP's Buffer.num_sms
 
 // Of a block with experts.
 struct ExpertShape {
   int ranks = 1;   // that have a share of the experts each
   int tensor = 1;  // ranks that share each expert: as many tokens come to all of them
   Dispatcher dispatcher = Dispatcher::all_to_all;
+  DispatchType dispatch_type = DispatchType::bfloat16;
+  int dispatch_sms = kUsualDispatchSms;  // multiprocessors that DeepEP's normal kernels take
+  int node_limit = 0;                    // nodes that a token reaches at most; 0: all
   double capacity = 0;           // tokens an expert takes, over the mean, padded to as many; 0: all that come
   double load = 1;               // tokens of the rank with most, over the mean
   bool overlaps_shared = false;  // shared experts compute while tokens travel

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/compute/expert_dispatch.hpp"
 #include "sim/program/shard_units.hpp"
 
 namespace ddpsim {
@@ -291,6 +292,10 @@ ExpertBytes expert_bytes(const ModelStep& split) {
   const auto& shape = split.step.shape;
   const auto& experts = split.model.experts;
   if (shape.expert.ranks == 1) return {};
+  if (!is_of_nccl(shape.expert.dispatcher)) {
+    auto bytes = dispatch_bytes(shape.expert, dispatch_load(split.model, shape));
+    return {bytes.dispatch, bytes.combine, Bytes(), Bytes()};
+  }
   double token = static_cast<double>(split.model.hidden) * activation_bytes(split.step.precision);
   double ranks = shape.expert.ranks, rows = shape.rows(experts), count = static_cast<double>(experts.count);
   if (shape.expert.dispatcher == Dispatcher::all_to_all)

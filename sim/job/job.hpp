@@ -221,6 +221,9 @@ struct Context {
 struct Expert {
   int tensor = 1;  // ranks that share each expert
   Dispatcher dispatcher = Dispatcher::all_to_all;
+  int dispatch_sms = kUsualDispatchSms;
+  std::optional<int> node_limit;  // none: all
+  DispatchType dtype = DispatchType::bfloat16;
   std::optional<double> capacity;   // over the mean; none: all that come
   std::optional<double> imbalance;  // a Dirichlet distribution's concentration
   std::uint64_t seed = 1;

@@ -28,6 +28,10 @@ void check_degree(const ParallelSection& section, const Parallelism& degrees, co
         of_tensor,
         fmt::format("{} columns of an expert are not split over {} GPUs", model.experts.ffn, tensor),
         "use a degree that divides them");
+  if (ranks == 1 && !is_of_nccl(degrees.expert.dispatcher))
+    throw InputError(section.given->at("expert.dispatcher"),
+                     "tokens of experts that nobody has a share of are not dispatched",
+                     "remove it, or write parallelism: {expert: 8}");
   if (ranks == 1) return;
   if (model.experts.count % ranks != 0)
     throw InputError(place, fmt::format("{} experts are not split over {} ranks", model.experts.count, ranks),

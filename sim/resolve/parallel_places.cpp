@@ -194,7 +194,8 @@ std::vector<std::vector<int>> Places::replicas(int stage, int shards) const {
 
 std::vector<Operation> operations_of(Dispatcher dispatcher) {
   if (dispatcher == Dispatcher::all_to_all) return {Operation::all_to_all, Operation::all_gather};
-  return {Operation::all_gather, Operation::reduce_scatter};
+  if (dispatcher == Dispatcher::all_gather) return {Operation::all_gather, Operation::reduce_scatter};
+  return {};
 }
 
 std::vector<Operation> operations_of(ContextKind kind) {

@@ -66,7 +66,7 @@ class Places {
 
 // What those that share sequences do.
 std::vector<Operation> operations_of(ContextKind kind);
-// What those that share experts do.
+// What those that share experts do with NCCL.
 std::vector<Operation> operations_of(Dispatcher dispatcher);
 
 // Makes the communication that of a pipeline's channels: an axis each (the strategy's one a stage). By stage

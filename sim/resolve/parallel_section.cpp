@@ -109,6 +109,9 @@ ParallelSection read_parallel_section(const GivenJob& given) {
   shape.tensor = expert.tensor;
   shape.capacity = expert.capacity.value_or(0);
   shape.dispatcher = expert.dispatcher;
+  shape.dispatch_type = expert.dtype;
+  shape.dispatch_sms = expert.dispatch_sms;
+  shape.node_limit = expert.node_limit.value_or(0);
   shape.overlaps_shared = expert.shared_overlap;
   section.expert.imbalance = expert.imbalance;
   section.expert.seed = expert.seed;

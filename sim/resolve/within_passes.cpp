@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "sim/compute/expert_dispatch.hpp"
 #include "sim/engine/together.hpp"
+#include "sim/resolve/dispatch_places.hpp"
 #include "sim/resolve/shared_model.hpp"
 
 namespace ddpsim {
@@ -116,6 +118,7 @@ ContextCollectives context_times(Files& files, const SharedCluster& of, Scenario
 ExpertCollectives expert_times(Files& files, const SharedCluster& of, Scenario& scenario) {
   const auto& degrees = of.places.degrees();
   if (degrees.expert.ranks == 1) return {};
+  if (!is_of_nccl(degrees.expert.dispatcher)) return dispatched_times(of, scenario);
   auto cost = cost_within_passes(files, of,
                                  {.name = "expert", .operations = operations_of(degrees.expert.dispatcher)},
                                  &Places::expert_groups, scenario);

@@ -90,6 +90,16 @@ void add_schedules(const PipelineShape& shape, std::vector<Change>& changes) {
   if (chunks > 2 && chunks % 2 == 0) add(PipelineSchedule::interleaved, chunks / 2);
 }
 
+// But for the kernels of low latency, which have no backward pass in any framework. Those that this job
+// cannot have are left out as other changes are.
+void add_dispatchers(Dispatcher now, std::vector<Change>& changes) {
+  for (auto other : {Dispatcher::all_to_all, Dispatcher::all_gather, Dispatcher::deepep, Dispatcher::rack}) {
+    if (other == now) continue;
+    auto set = fmt::format("expert.dispatcher={}", name_in(kDispatcherNames, other));
+    changes.push_back({fmt::format("expert.dispatcher {}", name_in(kDispatcherNames, other)), {set}});
+  }
+}
+
 void add_micro_batches(const Scenario& scenario, std::vector<Change>& changes) {
   auto samples = scenario.trace->metadata.batch_size.value_or(1);
   auto add = [&](std::int64_t micro_batch) {
@@ -124,12 +134,7 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
   const auto& degrees = options.degrees;
   add_degrees(what_if, degrees, what_if.find("parallelism.expert") != nullptr, changes);
   add_schedules(options.shape, changes);
-  if (degrees.expert.ranks > 1) {
-    bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
-    auto other = name_in(kDispatcherNames, is_direct ? Dispatcher::all_gather : Dispatcher::all_to_all);
-    changes.push_back(
-        {fmt::format("expert.dispatcher {}", other), {fmt::format("expert.dispatcher={}", other)}});
-  }
+  if (degrees.expert.ranks > 1) add_dispatchers(degrees.expert.dispatcher, changes);
   add_micro_batches(scenario, changes);
   add_bucket_sizes(what_if, changes);
   add_strategies(scenario, changes, [](const auto& one) { return one.shares_models; });

@@ -90,7 +90,7 @@ void add_expert(const ParallelStep& step, const ExpertPass& pass, std::vector<Op
                pass.gathers * times.gather);
   add_gathered(Operation::reduce_scatter, pass.gathers, pass.gathers * bytes.gathered,
                pass.gathers * times.scatter);
-  if (step.options.degrees.expert.dispatcher == Dispatcher::all_to_all) {
+  if (step.options.degrees.expert.dispatcher != Dispatcher::all_gather) {
     add(Operation::all_gather, pass.counts, counts, of_counts);
     add(Operation::all_to_all, pass.dispatches + pass.combines + small, tokens + small_bytes,
         pass.dispatches * times.dispatch + pass.combines * times.combine + of_small);

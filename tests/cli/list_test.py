@@ -53,7 +53,7 @@ class ListTest(cli.CliTest):
     def test_software(self):
         software = self.list("software")
         self.assertEqual(set(software), self.names_of_files("software"))
-        self.assertEqual(software["te-2025"]["fitted_on"], "H100, B200")
+        self.assertEqual(software["te-2025"]["fitted_on"], "GB300, H100, B200")
         self.assertTrue(software["te-2025"]["about"].startswith("Megatron-Bridge with Transformer Engine"))
 
     def test_fabrics(self):

@@ -710,6 +710,96 @@ batch: {global: 32}
         self.assertIn("nothing says over how many GPUs", self.fails(2, "simulate", "alone.yaml").stderr)
 
 
+class DispatcherTest(ParallelTest):
+    """48 layers of 2,048 with 128 experts, of which a token goes to 8 (Qwen3-30B-A3B): a micro-batch of 4,096 tokens sends rows of 4,096 bytes."""
+    LAYERS, TOKENS, ROW = 48, 4096, 2 * 2048
+    MODEL = """workload:
+  model: {kind: transformer, hidden: 2048, layers: 48, heads: 32, kv_heads: 4, head_dim: 128, ffn: 768, gated: true, vocab: 151936, experts: 128, top_k: 8}
+  micro_batch: 1
+  sequence: 4096
+  dtype: bf16
+  framework: te-2025
+strategy: megatron
+cluster: {topology: superpod-h100, world_size: 16}
+parallelism: {expert: 8}
+batch: {global: 16}
+"""
+
+    @staticmethod
+    def reached(places):
+        return places * (1 - (1 - 1 / places) ** 8)
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", self.MODEL)
+
+    def exchanged(self, *sets):
+        return self.operations("physics=none", *sets)["expert", "all_to_all"]
+
+    def test_in_a_node_by_hand(self):
+        """Forward and backward a dispatch and a combine in each layer; probabilities and counts travel with the tokens."""
+        sets = ["physics=none", "expert={dispatcher: deepep}"]
+        by = self.operations(*sets)
+        self.assertNotIn(("expert", "all_gather"), by)
+        one = by["expert", "all_to_all"]
+        self.assertEqual(one["count"], 4 * self.LAYERS)
+        copies = self.TOKENS * self.ROW * self.reached(8)
+        self.assertAlmostEqual(one["bytes"] / (4 * self.LAYERS * copies), 1, delta=1e-9)
+        dispatch = 26e-6 + (copies + self.TOKENS * 7750) / 392e9
+        combine = 39e-6 + (copies + self.TOKENS * 15700) / 429e9
+        self.assertAlmostEqual(one["busy_s"] / (2 * self.LAYERS * (dispatch + combine)), 1, delta=1e-6)
+        eight = self.exchanged("expert={dispatcher: deepep, dtype: fp8}")
+        self.assertAlmostEqual(one["busy_s"] - eight["busy_s"], 2 * self.LAYERS * (1 - 33 / 64) * copies / 392e9, delta=1e-6 * one["busy_s"])
+        few = self.exchanged("expert={dispatcher: deepep, dispatch_sms: 10}")
+        self.assertGreater(few["busy_s"], 1.7 * one["busy_s"])
+        self.adds_up(self.result(*sets))
+
+    def test_over_nodes_it_is_faster_than_nccl(self):
+        """16 ranks on 2 nodes, 64 on 8: a token goes once to each node and not to each expert."""
+        for gpus in (16, 64):
+            with self.subTest(gpus):
+                sets = [f"cluster.world_size={gpus}", f"batch.global={gpus}", f"parallelism={{expert: {gpus}}}"]
+                deepep, nccl = (self.exchanged(*sets, f"expert={{dispatcher: {name}}}") for name in ("deepep", "all_to_all"))
+                self.assertLess(deepep["busy_s"], 0.75 * nccl["busy_s"])
+                self.assertLess(deepep["bytes"], nccl["bytes"])
+                steps = [self.result(*sets, f"expert={{dispatcher: {name}}}")["iteration_s"] for name in ("deepep", "all_to_all")]
+                self.assertLess(*steps)
+        nodes = self.TOKENS * self.ROW * self.reached(2) / 2
+        moved = self.TOKENS * self.ROW * self.reached(16) + self.TOKENS * 7750 + 2 * nodes
+        dispatch = 38e-6 + ((moved / 392e9) ** 4 + (nodes / 48.5e9) ** 4) ** 0.25
+        moved = self.TOKENS * self.ROW * self.reached(16) + self.TOKENS * 15700 + 6.6 * nodes
+        combine = 59e-6 + moved / 429e9
+        sixteen = self.exchanged("parallelism={expert: 16}", "expert={dispatcher: deepep}")
+        self.assertAlmostEqual(sixteen["busy_s"] / (2 * self.LAYERS * (dispatch + combine)), 1, delta=1e-6)
+
+    def test_a_limit_of_nodes(self):
+        sets = ["cluster.world_size=64", "batch.global=64", "parallelism={expert: 64}"]
+        all_nodes, limited = (self.exchanged(*sets, f"expert={{dispatcher: deepep{limit}}}")["busy_s"] for limit in ("", ", node_limit: 4"))
+        self.assertLess(limited, all_nodes)
+
+    def test_racks(self):
+        """32 of the 64 GPUs of a rack that a job takes are in one NVLink domain."""
+        sets = ["cluster.topology=gb200-nvl72", "cluster.world_size=64", "batch.global=64", "parallelism={expert: 32}"]
+        one = self.exchanged(*sets, "expert={dispatcher: rack}")
+        sent = self.TOKENS * self.ROW * self.reached(32) * 31 / 32
+        self.assertAlmostEqual(one["busy_s"] / (2 * self.LAYERS * (26e-6 + sent / 460e9 + sent / 420e9)), 1, delta=1e-6)
+        self.assertGreater(self.exchanged(*sets, "expert={dispatcher: deepep}")["busy_s"], one["busy_s"])
+
+    def test_what_is_said(self):
+        for sets, says in ((["expert={dispatcher: deepep}"], "one machine each: in a node 6 to 11 % off"),
+                           (["expert={dispatcher: deepep_low_latency}", "parallelism={expert: 16}"], "over nodes 5 to 9 % off"),
+                           (["expert={dispatcher: deepep}", "parallelism={expert: 16}"], "over 2 and 4 nodes 7 to 16 % off")):
+            self.assertIn(says, self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+        self.assertNotIn("one machine each", self.ok("simulate", "m.yaml").stderr)
+
+    def test_what_is_explained(self):
+        """The other dispatchers are tried; why the job cannot have one is said."""
+        said = self.ok("simulate", "m.yaml", "--set", "parallelism={expert: 16}", "--explain").stdout
+        self.assertRegex(said, r"ms +-\d+\.\d % +expert\.dispatcher deepep\n")
+        self.assertIn("not tried: expert.dispatcher rack: dispatcher: rack is of NVLink domains", said)
+        self.assertNotIn("deepep_low_latency", said)
+
+
 class PlanTest(ParallelTest):
     ARGUMENTS = ("plan", "gpt3-175b", "--topology", "superpod-h100", "--gpus", "64", "--global-batch", "128", "--sequence", "2048")
 

@@ -57,6 +57,14 @@ void check_expert(const Expert& expert, const Cursor& at) {
   // transformer_config.py of Megatron-Core 0.16.1.
   if (expert.tensor > 1 && expert.dispatcher != Dispatcher::all_to_all)
     refuse(at, "tensor", "experts that ranks share take tokens by dispatcher: all_to_all", "write that");
+  if (expert.dispatcher != Dispatcher::deepep)
+    for (const char* key : {"dispatch_sms", "node_limit"})
+      if (at.has(key))
+        refuse(at, key, fmt::format("expert.{} is of DeepEP's normal kernels", key),
+               "remove it, or use dispatcher: deepep");
+  if (at.has("dtype") && is_of_nccl(expert.dispatcher))
+    refuse(at, "dtype", "what NCCL's exchanges carry has the type that is computed in",
+           "remove it, or use dispatcher: deepep");
   if (expert.dispatcher == Dispatcher::all_to_all) return;
   for (auto [is_so, key] :
        {std::pair(expert.capacity.has_value(), "capacity"), {expert.shared_overlap, "shared_overlap"}})
@@ -158,6 +166,13 @@ Type<Expert> expert_rows() {
           .also({"expert_tensor_parallel_size", "etp"})
           .key<&Expert::dispatcher>("dispatcher", word(kDispatcherNames), "How tokens come to experts")
           .also({"moe_token_dispatcher_type"})
+          .key<&Expert::dispatch_sms>("dispatch_sms", whole(1, 1024),
+                                      "Multiprocessors that DeepEP's normal kernels take")
+          .also({"moe_deepep_num_sms"})
+          .key<&Expert::node_limit>("node_limit", maybe(degree()), "Nodes that a token reaches at most")
+          .usually("all")
+          .also({"moe_router_group_topk"})
+          .key<&Expert::dtype>("dtype", word(kDispatchTypeNames), "Of what is dispatched")
           .key<&Expert::capacity>("capacity", maybe(number(0.01, 100)),
                                   "Tokens an expert takes over the mean; without it, all")
           .usually("none: all that come")
