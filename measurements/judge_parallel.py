@@ -140,7 +140,8 @@ class Mixture(Step):
         return {"workload": {"model": self.model, "micro_batch": int(self.micro_batch), "sequence": int(self.sequence), "dtype": self.dtype, "framework": framework},
                 "cluster": {"topology": TOPOLOGIES[self.gpu], "world_size": int(self.gpus)}, "batch": {"global": int(self.global_batch)}, "strategy": "megatron",
                 "parallelism": {axis: self.degree(axis) for axis in ("tensor", "pipeline", "expert")} | {"sequence": self.degree("tensor") > 1},
-                **({"pipeline": pipeline} if pipeline and self.degree("pipeline") > 1 else {}), **({"expert": {"capacity": 1}} if self.capacity == "1" else {})}
+                **({"pipeline": pipeline} if pipeline and self.degree("pipeline") > 1 else {}),
+                **({"expert": {"capacity": 1}} if self.capacity == "1" else {"expert": {"dispatcher": "deepep"}} if "h100" in self.gpu else {})}
 
 
 def read_steps(sets):

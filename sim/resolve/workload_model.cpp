@@ -148,13 +148,15 @@ class WorkloadReader {
                          .doubts = compute_doubts(software_, gpu_, step_.precision, whose())};
     if (model.has_experts())
       result.notes.push_back(
-          {"experts-uncalibrated",
-           fmt::format(
-               "{} is a mixture of experts, with {:.4g} of {:.4g} parameters active: published steps of "
-               "such models take 0.9 to 2.5 times as long as predicted (docs/accuracy.md), and none has "
-               "calibrated these times",
-               model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
-               static_cast<double>(model.parameters(step_.shape.sequence)))});
+          {"mixture-of-experts",
+           fmt::format("{} is a mixture of experts, with {:.4g} of {:.4g} parameters active; {}", model.name,
+                       static_cast<double>(model.active_parameters(step_.shape.sequence)),
+                       static_cast<double>(model.parameters(step_.shape.sequence)),
+                       software_.expert.host
+                           ? fmt::format("what they take of the host's time is {}'s", software_.name)
+                           : fmt::format("what they take of the host's time is not known of {}: launches are "
+                                         "counted (te-2025 and te-2026 have it)",
+                                         software_.name))});
     if (model.has_linear_attention())
       result.notes.push_back(
           {"linear-attention-unmeasured",

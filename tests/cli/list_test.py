@@ -74,7 +74,7 @@ class ListTest(cli.CliTest):
         self.assertEqual(lines[-1], "of AMD's (mi250x, mi300x, mi325x, mi355x) the data sheets are known: no step and no collective of theirs was measured here")
         self.assertIn("h100-sxm                 80 GB  989.4 TFLOP/s  NVIDIA H100 SXM5 80GB", lines)
         self.assertIn("v100-sxm2-32gb           32 GB              -  NVIDIA V100 SXM2 32GB", lines)
-        self.assertIn("mpt-7b          6650470400      32    4096  transformer; and 4096 parameters a token of the sequence",
+        self.assertIn("mpt-7b                 6650470400      32    4096  transformer; and 4096 parameters a token of the sequence",
                       self.ok("list", "models").stdout.splitlines())
 
     def test_json_into_a_file_leaves_the_table(self):

@@ -665,10 +665,12 @@ batch: {global: 32}
         near, far = (self.operations("physics=none", *more)["expert", "all_to_all"]["busy_s"] for more in ([], ["cluster.placement=round_robin"]))
         self.assertGreater(far, 2 * near)
 
-    def test_every_result_says_how_far_off_such_models_are(self):
-        for sets in ([], ["parallelism={tensor: 1}", "strategy=fsdp"]):
-            self.assertIn("is a mixture of experts, with 1.288e+10 of 4.67e+10 parameters active: published steps of such models take 0.9 to 2.5 times as long as predicted",
-                          self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+    def test_every_result_says_whose_host_such_models_have(self):
+        for sets, whose in (([], "what they take of the host's time is te-2025's"),
+                            (["parallelism={tensor: 1}", "strategy=fsdp", "workload.framework=fsdp-eager-2023"], "is not known of fsdp-eager-2023")):
+            said = self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr
+            self.assertIn("is a mixture of experts, with 1.288e+10 of 4.67e+10 parameters active", said)
+            self.assertIn(whose, said)
 
     def test_a_sweep(self):
         points = json.loads(self.ok("sweep", "m.yaml", "--set", "sweep={parallelism.expert: [1, 2, 4, 8]}", "--json", "-").stdout)["points"]
