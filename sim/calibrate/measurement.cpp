@@ -33,7 +33,8 @@ std::function<Seconds(Bytes)> predictor(const Measurement& measurement,
   const auto& m = measurement;
   if (sends_directly(m.collective.operation)) {
     auto model = std::make_shared<nccl::PeerModel>(m.communicator, calibration);
-    auto bounds = m.link_bounds(nccl::with_measured_pcie(m.communicator, calibration));
+    auto bounds = m.link_bounds ? m.link_bounds(nccl::with_measured_pcie(m.communicator, calibration))
+                                : nccl::LinkBounds();
     return [model, operation = m.collective.operation, bounds](Bytes bytes) {
       return model->choose(operation, bytes, bounds).time;
     };

@@ -29,7 +29,8 @@ struct Measurement {
   nccl::Communicator communicator;  // of the release that the table names
   nccl::Allowed allowed;            // what NCCL was left to choose from
   nccl::Collective collective;
-  // Of all-to-all and send/recv, over the ways that such a communicator's messages take.
+  // Of all-to-all and send/recv, over the ways that such a communicator's messages take; none: no link
+  // bounds them.
   std::function<nccl::LinkBounds(const nccl::Communicator&)> link_bounds = {};
 
   [[nodiscard]] bool across_nodes() const { return communicator.nodes > 1; }

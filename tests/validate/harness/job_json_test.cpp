@@ -171,8 +171,8 @@ TEST(JobJsonErrors, UnknownWords) {
             "job.json: error: a step has 1 collectives and ranges for 0");
   EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"overlap\"", "\"later\"")),
             "job.json: error: unknown reduction 'later'");
-  EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"reduce_scatter\"", "\"gather\"")),
-            "job.json: error: unknown collective 'gather'");
+  EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"reduce_scatter\"", "\"gossip\"")),
+            "job.json: error: unknown collective 'gossip'");
 }
 
 TEST(JobJsonErrors, CutOff) {
