@@ -80,8 +80,8 @@ std::optional<int> TransformerTimes::expert_launches(bool is_forward) const {
   const auto& use = software.expert;
   auto host = shape_.expert.capacity > 0 && use.host_capacity ? use.host_capacity : use.host;
   if (!host || software.host <= Seconds()) return std::nullopt;
-  auto local = static_cast<double>(model_.experts.count / shape_.expert.ranks);
-  auto all = (is_forward ? 1 : 2) / 3.0 * (*host + local * use.host_each);
+  auto local = model_.experts.count / shape_.expert.ranks;
+  auto all = (is_forward ? 1 : 2) / 3.0 * (*host + static_cast<double>(local) * use.host_each);
   return static_cast<int>(std::lround(all / software.host));
 }
 
