@@ -42,7 +42,8 @@ void cut_flows(const Cluster& cluster, CollectiveSchedule& schedule) {
       for (int hash = 0; hash < hashes; ++hash) {
         auto& part = all.emplace_back(channel);
         part.cut = channel.cut * hashes;
-        part.part = {channel.part.index * hashes + hash, channel.part.of * hashes};
+        part.part = {channel.part.index * hashes + hash * channel.part.count, channel.part.of * hashes,
+                     channel.part.count};
         if (hash > 0)
           for (auto& edge : part.edges) take_cables(cluster, hash, edge);
       }

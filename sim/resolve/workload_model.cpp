@@ -155,7 +155,7 @@ class WorkloadReader {
                        software_.expert.host
                            ? fmt::format("what they take of the host's time is {}'s", software_.name)
                            : fmt::format("what they take of the host's time is not known of {}: launches are "
-                                         "counted (te-2025 and te-2026 have it)",
+                                         "counted (software says it in expert: {{host}})",
                                          software_.name))});
     if (model.has_linear_attention())
       result.notes.push_back(

@@ -266,11 +266,13 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   const auto& trace = context.trace;
   double steps = context.plan.accumulation_steps;
   metrics.micro_batches = context.plan.accumulation_steps;
-  // The same micro-batches on one GPU without slowdown, which has nobody to wait for.
+  // The same micro-batches on one GPU without slowdown, which has nobody to wait for. Where ranks share
+  // experts one GPU would have them all, whose host's time no rank has.
   auto alone =
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
   if (context.shared_model) alone = alone / context.shared_model->of_a_model();
-  if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
+  bool shares_experts = context.shared_model && context.shared_model->expert > 1;
+  if (alone > Seconds(0) && !shares_experts) metrics.scaling_efficiency = alone / metrics.iteration;
   if (auto batch = trace.metadata.batch_size) {
     metrics.samples = static_cast<double>(*batch) * metrics.group_size * steps;
     metrics.samples_per_s = *metrics.samples / metrics.iteration.value();

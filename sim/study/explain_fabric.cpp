@@ -30,8 +30,7 @@ void add_connections(const nccl::Sockets& sockets, std::vector<Change>& changes)
     add(2, 4);
   } else {
     if (sockets.sockets > 1) add(sockets.threads, sockets.sockets / 2);
-    constexpr int kMost = 64;  // MAX_SOCKETS of NCCL's net_socket.cc
-    if (2 * sockets.threads * sockets.sockets <= kMost) add(sockets.threads, 2 * sockets.sockets);
+    add(sockets.threads, 2 * sockets.sockets);  // refused where NCCL opens no more
   }
   if (sockets.flow == nccl::sockets_of(nccl::Cloud::aws).flow)
     changes.push_back({"a cluster placement group", {"cluster.fabric.cloud=aws-placement"}});

@@ -9,7 +9,9 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/hugging_face_blocks.hpp"
 #include "sim/text/hugging_face_keys.hpp"
+#include "sim/text/hugging_face_values.hpp"
 #include "sim/text/transformer_file.hpp"
 
 namespace ddpsim::hugging_face {
@@ -17,45 +19,9 @@ namespace {
 
 using config::Value;
 
-auto as_size() {
-  return config::as_integer(1, kMostTransformerWidth);
-}
-
-// The first of several keys that is there and not null.
-const Value* first(const Value& root, std::initializer_list<const char*> keys) {
-  for (const char* key : keys)
-    if (const auto* entry = root.find(key); entry && entry->value.kind != Value::Kind::null)
-      return &entry->value;
-  return nullptr;
-}
-
-const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
-  if (const auto* value = first(root, keys)) return *value;
-  throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
-                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
-}
-
-// 0: it is not there, or null.
-std::int64_t size_of(const Value& root, std::initializer_list<const char*> keys) {
-  const auto* value = first(root, keys);
-  return value ? config::as_integer(0, kMostTransformerWidth)(*value) : 0;
-}
-
-bool is_true(const Value* value, bool otherwise) {
-  return value ? config::as_bool(*value) : otherwise;
-}
-
-std::string word_of(const Value* value, const char* fallback) {
-  return value && value->kind == Value::Kind::scalar ? value->scalar : fallback;
-}
-
 template <std::size_t n>
 bool is_one_of(const std::string& word, const std::array<const char*, n>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::string type_of(const Value& root) {
-  return word_of(first(root, {"model_type"}), "");
 }
 
 constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
@@ -79,7 +45,7 @@ Value text_model(const Value& root) {
 std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
   if (const auto* width = first(
           root, {"intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}))
-    return as_size()(*width);
+    return as_size(*width);
   const auto* ratio = first(root, {"expansion_ratio"});
   return static_cast<std::int64_t>((ratio ? config::as_number(0.01, 1000)(*ratio) : 4.0) *
                                    static_cast<double>(hidden));
@@ -104,9 +70,9 @@ void read_latent(const Value& root, Transformer& model) {
   auto& latent = model.latent;
   latent.query_rank = size_of(root, {"q_lora_rank"});
   latent.rank = size_of(root, {"kv_lora_rank"});
-  latent.nope = as_size()(needed(root, {"qk_nope_head_dim"}));
-  latent.rope = as_size()(needed(root, {"qk_rope_head_dim"}));
-  latent.value = as_size()(needed(root, {"v_head_dim"}));
+  latent.nope = as_size(needed(root, {"qk_nope_head_dim"}));
+  latent.rope = as_size(needed(root, {"qk_rope_head_dim"}));
+  latent.value = as_size(needed(root, {"v_head_dim"}));
   if (const auto* bias = first(root, {"attention_bias"}); bias && config::as_bool(*bias))
     throw InputError(bias->span, "biases of latent attention are not read",
                      "set it to false if there are none");
@@ -116,17 +82,17 @@ void read_latent(const Value& root, Transformer& model) {
 
 void read_heads(const Value& root, Transformer& model) {
   const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
-  model.heads = as_size()(heads);
+  model.heads = as_size(heads);
   if (size_of(root, {"kv_lora_rank"}) > 0) return read_latent(root, model);
   bool is_multi_query = type_of(root) == "falcon" && is_true(first(root, {"multi_query"}), true);
   const auto* kv_heads = kv_heads_of(root);
-  model.kv_heads = kv_heads ? as_size()(*kv_heads) : is_multi_query ? 1 : model.heads;
+  model.kv_heads = kv_heads ? as_size(*kv_heads) : is_multi_query ? 1 : model.heads;
   const auto* head_dim = first(root, {"head_dim"});
   if (!head_dim && model.hidden % model.heads != 0)
     throw InputError(heads.span,
                      fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
                      "give its sizes as kind: transformer, with head_dim");
-  model.head_dim = head_dim ? as_size()(*head_dim) : model.hidden / model.heads;
+  model.head_dim = head_dim ? as_size(*head_dim) : model.hidden / model.heads;
 }
 
 Biases biases_of(const Value& root, const std::string& type, bool is_gated) {
@@ -167,145 +133,12 @@ void read_experts(const Value& root, const std::string& type, Transformer& model
   // Llama 4's experts are as wide as intermediate_size says, its blocks without as intermediate_size_mlp.
   const auto* width = first(root, {"moe_intermediate_size"});
   if (!width && first(root, {"intermediate_size_mlp"})) width = first(root, {"intermediate_size"});
-  experts.ffn = width ? as_size()(*width) : model.ffn;
+  experts.ffn = width ? as_size(*width) : model.ffn;
   experts.shared = shared_experts(root, type, experts);
   experts.shared_gate = experts.shared > 0 && first(root, {"shared_expert_intermediate_size"});
   experts.has_bias = type == "gpt_oss";
   experts.router_bias = type == "gpt_oss" || word_of(first(root, {"topk_method"}), "") == "noaux_tc" ||
                         word_of(first(root, {"scoring_func"}), "") == "sigmoid";
-}
-
-// `entries`: so many; 0: any number.
-void require_list(const Value& value, std::int64_t entries = 0) {
-  if (value.kind != Value::Kind::sequence)
-    throw InputError(value.span, "expected a list", "write it like [0, 1]");
-  if (entries > 0 && std::ssize(value.items) != entries)
-    throw InputError(value.span, fmt::format("a list of {} for {} blocks", value.items.size(), entries),
-                     "give each block its own");
-}
-
-// Whether block i has experts.
-class Sparse {
- public:
-  Sparse(const Value& root, bool has_experts, std::int64_t layers) : has_experts_(has_experts) {
-    if (!has_experts) return;
-    auto blocks = config::as_integer(0, kMostBlocks);
-    auto numbers = [&](const Value& list) {
-      require_list(list);
-      std::vector<std::int64_t> all;
-      for (const auto& item : list.items) all.push_back(blocks(item));
-      return all;
-    };
-    first_ = size_of(root, {"first_k_dense_replace"});
-    if (const auto* dense = first(root, {"mlp_only_layers"})) dense_ = numbers(*dense);
-    if (const auto* mixed = first(root, {"moe_layers"})) mixed_ = numbers(*mixed);
-    const auto* step = first(root, {"interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq"});
-    if (!step) return;
-    if (step->kind == Value::Kind::sequence) {
-      require_list(*step, layers);
-      flags_ = numbers(*step);
-    } else {
-      step_ = config::as_integer(1, kMostBlocks)(*step);
-      // DeepSeek's count from block 0 (modeling_deepseek.py), Qwen's and Llama 4's from 1.
-      if (step == first(root, {"moe_layer_freq"})) offset_ = 0;
-    }
-  }
-
-  [[nodiscard]] bool at(std::int64_t block) const {
-    if (!has_experts_ || block < first_ || std::ranges::count(dense_, block)) return false;
-    if (!mixed_.empty()) return std::ranges::count(mixed_, block) > 0;
-    auto place = static_cast<std::size_t>(block);
-    if (!flags_.empty()) return place < flags_.size() && flags_[place] != 0;
-    return (block + offset_) % step_ == 0;
-  }
-
- private:
-  bool has_experts_;
-  std::int64_t first_ = 0, step_ = 1, offset_ = 1;
-  std::vector<std::int64_t> dense_, mixed_, flags_;
-};
-
-void read_linear(const Value& root, Transformer& model) {
-  model.linear = {
-      as_size()(needed(root, {"linear_num_key_heads"})), as_size()(needed(root, {"linear_num_value_heads"})),
-      as_size()(needed(root, {"linear_key_head_dim"})), as_size()(needed(root, {"linear_value_head_dim"})),
-      as_size()(needed(root, {"linear_conv_kernel_dim"}))};
-}
-
-// How block i attends.
-class Attending {
- public:
-  Attending(const Value& root, const std::string& type, Transformer& model)
-      : usual_(model.usual_kind().attention) {
-    model.window = size_of(root, {"sliding_window", "attention_chunk_size"});
-    // Qwen's have none unless they say so (configuration_qwen2.py).
-    bool uses_window = is_true(first(root, {"use_sliding_window"}), !type.starts_with("qwen"));
-    if (!uses_window) model.window = 0;
-    if (const auto* types = first(root, {"layer_types"})) {
-      require_list(*types, model.layers);
-      for (const auto& item : types->items) {
-        auto kind = named(item);
-        if (kind == AttentionKind::window &&
-            (usual_ == AttentionKind::latent || (uses_window && model.window == 0)))
-          throw InputError(item.span,
-                           usual_ == AttentionKind::latent ? "windows of latent attention are not read"
-                                                           : "a window of how many tokens is not said",
-                           "give sliding_window, or the model's sizes as kind: transformer");
-        listed_.push_back(kind == AttentionKind::window && !uses_window ? AttentionKind::full : kind);
-      }
-      if (std::ranges::count(listed_, AttentionKind::linear)) read_linear(root, model);
-      return;
-    }
-    linear_every_ = size_of(root, {"full_attention_interval"});
-    if (linear_every_ == 0 && type == "qwen3_next") linear_every_ = 4;  // configuration_qwen3_next.py
-    if (linear_every_ > 0) read_linear(root, model);
-    if (model.window == 0) return;
-    from_ = type.starts_with("qwen") ? size_of(root, {"max_window_layers"}) : 0;
-    // modeling_gemma2.py, modeling_gpt_oss.py: every other block; modeling_llama4.py: all but every fourth.
-    every_ = size_of(root, {"sliding_window_pattern", "no_rope_layer_interval"});
-    if (every_ > 0) return;
-    every_ = type == "gemma2" || type == "gpt_oss" ? 2
-             : type.starts_with("llama4")          ? 4
-             : type == "gemma3_text"               ? 6
-                                                   : 0;
-  }
-
-  [[nodiscard]] AttentionKind at(std::int64_t block, const Transformer& model) const {
-    auto place = static_cast<std::size_t>(block);
-    if (!listed_.empty()) {
-      auto kind = place < listed_.size() ? listed_[place] : AttentionKind::full;
-      return kind == AttentionKind::full ? usual_ : kind;
-    }
-    if (linear_every_ > 0 && (block + 1) % linear_every_ != 0) return AttentionKind::linear;
-    if (model.window == 0 || block < from_ || usual_ == AttentionKind::latent) return usual_;
-    bool is_full = every_ > 0 && (block + 1) % every_ == 0;
-    return is_full ? AttentionKind::full : AttentionKind::window;
-  }
-
- private:
-  static AttentionKind named(const Value& value) {
-    return config::as_word(config::Words<AttentionKind>{{"full_attention", AttentionKind::full},
-                                                        {"linear_attention", AttentionKind::linear},
-                                                        {"sliding_attention", AttentionKind::window},
-                                                        {"chunked_attention", AttentionKind::window}})(value);
-  }
-  AttentionKind usual_;
-  std::vector<AttentionKind> listed_;
-  std::int64_t linear_every_ = 0, from_ = 0, every_ = 0;
-};
-
-void read_blocks(const Value& root, const std::string& type, Transformer& model) {
-  Sparse sparse(root, model.has_experts(), model.layers);
-  Attending attending(root, type, model);
-  for (std::int64_t block = 0; block < model.layers; ++block) {
-    BlockKind kind{attending.at(block, model), sparse.at(block)};
-    if (model.blocks.empty() || model.blocks.back().kind != kind) model.blocks.push_back({kind, 0});
-    ++model.blocks.back().count;
-  }
-  bool has_windows = std::ranges::any_of(
-      model.blocks, [](const BlockRun& run) { return run.kind.attention == AttentionKind::window; });
-  if (!has_windows) model.window = 0;
-  if (model.blocks.size() == 1 && model.blocks.front().kind == model.usual_kind()) model.blocks.clear();
 }
 
 // What a block has beyond its matrices, by family.
@@ -342,7 +175,7 @@ Transformer read_hugging_face_config(const Value& file, const std::string& name)
   model.name = word_of(first(root, {"_name_or_path"}), "");
   if (model.name.empty()) model.name = word_of(first(file, {"_name_or_path"}), "");
   if (model.name.empty()) model.name = name;
-  model.hidden = as_size()(needed(root, {"hidden_size", "n_embd", "d_model"}));
+  model.hidden = as_size(needed(root, {"hidden_size", "n_embd", "d_model"}));
   model.layers =
       config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
   read_heads(root, model);
@@ -351,12 +184,12 @@ Transformer read_hugging_face_config(const Value& file, const std::string& name)
       is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
                 kGatedActivations) ||
       is_one_of(type, kGatedModels);
-  model.vocab = as_size()(needed(root, {"vocab_size"}));
+  model.vocab = as_size(needed(root, {"vocab_size"}));
   model.tied = is_true(first(root, {"tie_word_embeddings"}), true);
   // MPT's: ALiBi in place of learned positions, and no biases anywhere.
   if (is_one_of(type, kLearnedPositions) && !is_true(first_of_attention(root, "alibi"), false))
     if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
-      model.positions = as_size()(*positions);
+      model.positions = as_size(*positions);
   model.biases = biases_of(root, type, model.gated);
   model.causal = type != "bert" && type != "roberta";
   read_experts(root, type, model);

@@ -666,6 +666,10 @@ batch: {global: 32}
         near, far = (self.operations("physics=none", *more)["expert", "all_to_all"]["busy_s"] for more in ([], ["cluster.placement=round_robin"]))
         self.assertGreater(far, 2 * near)
 
+    def test_no_gpu_alone_has_all_experts(self):
+        self.assertIsNone(self.result()["scaling_efficiency"])
+        self.assertIsNotNone(self.result("parallelism={tensor: 1}")["scaling_efficiency"])
+
     def test_every_result_says_whose_host_such_models_have(self):
         for sets, whose in (([], "what they take of the host's time is te-2025's"),
                             (["parallelism={tensor: 1}", "strategy=fsdp", "workload.framework=fsdp-eager-2023"], "is not known of fsdp-eager-2023")):
