@@ -93,8 +93,12 @@ void memory(const ScenarioOptions& options) {
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
         "activations");
   const auto& step = *scenario.model_step;
-  MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()};
-  std::vector<MemoryOption> advice;
+  MemoryReport report{
+      {*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()}, {}, {}};
+  if (scenario.parallel)
+    for (const auto& stage : scenario.parallel->stages) report.stages.push_back({stage.layers, stage.memory});
+  const auto& metrics = report.memory;
+  auto& advice = report.options;
   if (!metrics.fits()) {
     advice = other_strategies(options, root, scenario);
     if (!scenario.parallel)
@@ -103,10 +107,9 @@ void memory(const ScenarioOptions& options) {
   }
   if (!options.quiet) print_notes(scenario.notes);
   scenario.notes.insert(scenario.notes.begin(), said.begin(), said.end());
-  if (options.prints_summary()) print_memory(std::cout, metrics, advice);
+  if (options.prints_summary()) print_memory(std::cout, report);
   OutputPhase writing;
-  write_output(options.json,
-               [&] { return memory_report_json(metrics, advice, tool_info(), scenario.notes); });
+  write_output(options.json, [&] { return memory_report_json(report, tool_info(), scenario.notes); });
   write_output(options.csv, [&] { return memory_csv(metrics); });
 }
 

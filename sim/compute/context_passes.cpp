@@ -93,8 +93,7 @@ ContextPass TransformerTimes::context_backward(BlockKind kind) const {
 
 // With attention; torchtitan's checkpoints keep its output.
 ContextPass TransformerTimes::context_recompute(BlockKind kind) const {
-  bool repeats = shape_.recompute == Recompute::full || shape_.recompute == Recompute::selective;
-  return repeats ? context_forward(kind) : ContextPass();
+  return shape_.repeats(RecomputedModule::core_attn) ? context_forward(kind) : ContextPass();
 }
 
 // A ring's steps with their corrections; the two pieces that a rank of an all-gather has.

@@ -1,11 +1,16 @@
 #include "sim/compute/memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
 namespace ddpsim {
 namespace {
+
+// Of one H100 (measurements/h100/memory.csv): CUDA's context with cuBLAS and cuDNN; NCCL's first
+// communicator, and each further one.
+constexpr Bytes kCudaContext(0.81e9), kFirstCommunicator(0.52e9), kCommunicator(0.41e9);
 
 // Of one layer: kept from forward to backward, and more while it is worked on.
 struct Activations {
@@ -27,50 +32,117 @@ double exchanged_values(const StepShape& shape, double query, double key) {
   return 0;
 }
 
-// Of what queries, keys and values are made of: each rank before and after its norm, the part with a
-// position, and what keys and values are cut from.
-double latent_values(const Transformer& model, double t) {
-  const auto& latent = model.latent;
-  return static_cast<double>(2 * latent.query_rank + 2 * latent.rank + latent.rope) +
-         static_cast<double>(model.heads * (latent.nope + latent.value)) / t;
+// What a block's feed-forward layer keeps of each of its width: inputs of both matrices and what is between
+// them. Of experts that do not gate, probabilities multiply a copy.
+double ffn_values(const Transformer& model, const MemoryUse& use, bool of_experts) {
+  if (model.gated) return use.gated_values;
+  return of_experts ? 3 : 2;
 }
 
-// Values a token: inputs of norms, blocks and matrices, and dropout's masks of a byte; query, key, value and
-// attention's output; the feed-forward layer's; the scores where they are kept.
-Activations activations_of(const Transformer& model, const StepShape& shape, double bytes, bool flash,
-                           bool dropout, BlockKind kind) {
+// Bytes a token, of what a block keeps, by what makes it.
+struct KeptBytes {
+  double norm_inputs, matrix_inputs;  // hidden values; with a byte for each of dropout's masks
+  double heads, ups, latents;  // queries, keys, values and attention's output; what the up-projections make
+                               // of latent attention's, among them; what those are made of
+  double routed, router;       // tokens as they leave for experts and as they arrive; logits in float32
+  double feed_forward, activated, shared;  // of all of the layer its output's input; of shared experts
+  double scores;
+  [[nodiscard]] double all() const {
+    return norm_inputs + matrix_inputs + heads + latents + routed + router + feed_forward + shared + scores;
+  }
+  [[nodiscard]] double of(RecomputedModule module, bool has_experts) const {
+    switch (module) {
+      case RecomputedModule::core_attn:
+        return scores;
+      case RecomputedModule::layernorm:
+        return matrix_inputs;
+      case RecomputedModule::mla_up_proj:
+        return ups;
+      case RecomputedModule::mlp:
+        return has_experts ? 0 : feed_forward;
+      case RecomputedModule::moe:
+        return has_experts ? routed + router + feed_forward + shared : 0;
+      case RecomputedModule::moe_act:
+        return has_experts ? activated : 0;
+      case RecomputedModule::shared_experts:
+        return shared;
+    }
+    return 0;
+  }
+};
+
+// Inputs of matrices are kept as they are multiplied, in float8 in a byte; autocast's norms have float32.
+KeptBytes kept_bytes(const Transformer& model, const StepShape& shape, double bytes, const MemorySetup& setup,
+                     BlockKind kind) {
+  auto t = static_cast<double>(shape.tensor), h = static_cast<double>(model.hidden);
+  double split = shape.sequence_parallel ? t : 1, input = setup.float8_inputs ? 1 : bytes;
+  auto of = model.widths(kind.attention);
+  bool is_latent = kind.attention == AttentionKind::latent;
+  bool has_scores = !setup.flash && kind.attention != AttentionKind::linear;
+  auto query = static_cast<double>(of.query) / t, output = static_cast<double>(of.output) / t;
+  auto keys_values = static_cast<double>(of.key + of.value) / t;
+  if (setup.use.expands_keys && kind.attention != AttentionKind::linear)
+    keys_values = std::max(keys_values, 2 * query);
+  double f = static_cast<double>(model.ffn) / t, rows = 0;
+  if (kind.has_experts) {
+    rows = shape.expert.tensor * shape.rows(model.experts) / static_cast<double>(shape.tokens());
+    f = rows * static_cast<double>(model.experts.ffn) / (shape.expert.ranks > 1 ? shape.expert.tensor : t);
+  }
+  auto of_width = [&](bool of_experts) {
+    return (ffn_values(model, setup.use, of_experts) - 1) * bytes + input;
+  };
+  KeptBytes kept{};
+  kept.norm_inputs = 2 * (shape.casts_gradients ? 4 : bytes) * h / split;
+  kept.matrix_inputs = (2 * input + (setup.use.dropout ? 2 : 0)) * h / split;
+  kept.heads = bytes * (query + keys_values + output) + (setup.float8_inputs ? output : 0);
+  if (model.head_norms) kept.heads += bytes * static_cast<double>(of.query + of.key) / t;
+  if (is_latent) {
+    const auto& latent = model.latent;
+    kept.latents = (bytes + input) * static_cast<double>(latent.query_rank + latent.rank) +
+                   bytes * static_cast<double>(latent.rope);
+    double made = bytes * static_cast<double>(model.heads * (latent.nope + latent.value)) / t;
+    kept.heads += made;
+    kept.ups = made + bytes * (query + keys_values);
+  }
+  if (kind.has_experts) {
+    kept.routed = rows * h * (bytes + input);
+    kept.router = 8 * static_cast<double>(model.experts.count) / split;
+    kept.shared = of_width(false) * static_cast<double>(model.shared_width()) / t;
+  }
+  kept.feed_forward = of_width(kind.has_experts) * f;
+  kept.activated = input * f;
+  if (has_scores)
+    kept.scores = (2 * bytes + (setup.use.dropout ? 1 : 0)) * static_cast<double>(model.heads) / t *
+                  static_cast<double>(shape.sequence);
+  return kept;
+}
+
+// Of a block. What is computed again is there while it is worked on.
+Activations activations_of(const Transformer& model, const StepShape& shape, double bytes,
+                           const MemorySetup& setup, BlockKind kind) {
   auto tokens = static_cast<double>(shape.tokens()), t = static_cast<double>(shape.tensor);
   double h = static_cast<double>(model.hidden), split = shape.sequence_parallel ? t : 1;
   auto of = model.widths(kind.attention);
   double q = static_cast<double>(of.query) / t, k = static_cast<double>(of.key) / t;
-  double f = static_cast<double>(model.ffn) / t;
-  // Tokens for experts, as they are given to them; on their way they exist twice.
-  double arrived = 0;
-  if (kind.has_experts) {
-    const auto& experts = model.experts;
-    double rows = shape.rows(experts) / tokens;
-    arrived = shape.expert.tensor * rows * h;
-    f = rows * static_cast<double>(experts.ffn) / (shape.expert.ranks > 1 ? 1 : t) +
-        static_cast<double>(model.shared_width()) / t;
-  }
-  double hidden = (5 * bytes + (dropout ? 2 : 0)) * h / split;
-  double inputs = static_cast<double>(of.query + of.key + of.value) / t;
-  if (kind.attention == AttentionKind::latent) inputs += latent_values(model, t);
-  double matrices = bytes * arrived + bytes * inputs + bytes * static_cast<double>(of.output) / t +
-                    bytes * static_cast<double>(model.feed_forward_matrices()) * f;
-  double scores = flash || kind.attention == AttentionKind::linear
-                      ? 0
-                      : (2 * bytes + (dropout ? 1 : 0)) * static_cast<double>(model.heads) / t *
-                            static_cast<double>(shape.sequence);
-  double whole = tokens * (hidden + matrices + scores);
-  double exchanged = tokens * bytes * (exchanged_values(shape, q, k) + arrived);
+  auto block = kept_bytes(model, shape, bytes, setup, kind);
+  double whole = tokens * block.all();
+  double exchanged = tokens * bytes * exchanged_values(shape, q, k);
   switch (shape.recompute) {
     case Recompute::none:
       return {whole, exchanged};
-    case Recompute::selective:
-      return {tokens * (hidden + matrices), tokens * scores + exchanged};
-    case Recompute::op:
-      return {tokens * bytes * (2 * h / split + 2 * q + k + f + arrived), whole + exchanged};
+    case Recompute::selective: {
+      double again = 0;
+      for (auto [name, module] : kRecomputedModuleNames) {
+        bool is_within = shape.modules.has(RecomputedModule::moe) &&
+                         (module == RecomputedModule::moe_act || module == RecomputedModule::shared_experts);
+        if (shape.modules.has(module) && !is_within) again += tokens * block.of(module, kind.has_experts);
+      }
+      return {whole - again, again + exchanged};
+    }
+    case Recompute::op: {
+      double widths = (block.feed_forward + block.shared) / ffn_values(model, setup.use, kind.has_experts);
+      return {tokens * (bytes * (2 * h / split + 2 * q + k) + widths + block.routed / 2), whole + exchanged};
+    }
     case Recompute::full:
       return {tokens * bytes * h / split,
               whole + exchanged + (shape.sequence_parallel ? 2 * bytes * tokens * h : 0)};
@@ -78,10 +150,17 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   return {};
 }
 
+// Embeddings and the head; positions are whole in every rank of a tensor-parallel group.
+double ends_parameters(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
+  auto h = static_cast<double>(model.hidden);
+  double table = static_cast<double>(model.vocab) * h / shape.tensor, all = 0;
+  if (stage.is_first) all += table + static_cast<double>(model.position_rows(shape.sequence)) * h;
+  if (stage.is_last && !(model.tied && stage.is_first)) all += table;
+  return all;
+}
+
 // Of a stage. Experts without expert parallelism are sharded as all else, and count as it.
 HeldParameters parameters_of(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
-  double t = shape.tensor;
-  auto h = static_cast<double>(model.hidden), vocab = static_cast<double>(model.vocab);
   HeldParameters held;
   for (const auto& blocks : stage.blocks) {
     auto layer = held_parameters(model, shape, blocks.kind);
@@ -89,10 +168,32 @@ HeldParameters parameters_of(const Transformer& model, const StepShape& shape, c
     held.experts += static_cast<double>(blocks.count) * layer.experts;
   }
   if (shape.expert.ranks == 1) held.common += std::exchange(held.experts, 0);
-  if (stage.is_first)
-    held.common += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
-  if (stage.is_last && !(model.tied && stage.is_first)) held.common += vocab * h / t;
+  held.common += ends_parameters(model, shape, stage);
   return held;
+}
+
+// Logits and what the loss makes of them, and the last norm's input and output; a tensor-parallel group that
+// splits sequences gathers them.
+double loss(const Transformer& model, const StepShape& shape, double bytes, const MemoryUse& use) {
+  double t = shape.tensor, split = shape.sequence_parallel ? t : 1;
+  auto tokens = static_cast<double>(shape.tokens()), h = static_cast<double>(model.hidden);
+  return tokens * (use.logit_bytes * static_cast<double>(model.vocab) / t + 2 * bytes * h / split +
+                   (split > 1 ? bytes * h : 0));
+}
+
+// What sharded weights are gathered into, and gradients reduced from, a unit at a time (PyTorch's
+// _fsdp_collectives.py): the ends' unit stays from the first pass to the last reduction; a block's comes with
+// the next one's; gradients in the type of the pass are copied into what is reduced.
+struct GatheredUnits {
+  double loss = 0, backward = 0, end = 0;
+};
+GatheredUnits gathered(const Transformer& model, const StepShape& shape, double bytes,
+                       const MemorySetup& setup, const PipelineStage& stage,
+                       std::optional<BlockKind> largest) {
+  if (setup.sharding != Sharding::weights || !setup.gathers_units) return {};
+  double ends = ends_parameters(model, shape, stage), reduced = bytes + setup.unit_gradient;
+  double unit = largest ? setup.unit_layers * held_parameters(model, shape, *largest).all() : 0;
+  return {bytes * ends, bytes * 2 * (ends + unit) + reduced * unit, reduced * ends};
 }
 
 }  // namespace
@@ -120,8 +221,7 @@ std::int64_t PipelineStage::recomputed() const {
 
 MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
                       const MemorySetup& setup, const PipelineStage& stage) {
-  double t = shape.tensor, bytes = activation_bytes;
-  auto h = static_cast<double>(model.hidden), vocab = static_cast<double>(model.vocab);
+  double bytes = activation_bytes;
   std::optional<BlockKind> largest;
   for (const auto& [kind, count, again] : stage.blocks)
     if (count > 0 && (!largest || held_parameters(model, shape, kind).all() >
@@ -144,7 +244,7 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
     if (layers <= 0) return;
     auto of_shape = shape;
     of_shape.recompute = recompute;
-    auto one = activations_of(model, of_shape, bytes, setup.flash, setup.use.dropout, kind);
+    auto one = activations_of(model, of_shape, bytes, setup, kind);
     kept += static_cast<double>(layers) * one.kept;
     if (kind == largest) worked = std::max(worked, one.worked);
   };
@@ -152,19 +252,38 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
     add(again, shape.recompute, kind);
     add(count - again, Recompute::none, kind);
   }
-  double logits = stage.is_last ? setup.use.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
-  parts.activations =
-      Bytes(setup.use.fragmentation * (kept * stage.micro_batches_in_flight + std::max(worked, logits)));
-  parts.buckets = setup.buckets;
-  // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
-  // gradients.
-  if (setup.sharding == Sharding::weights && setup.gathers_units) {
-    double unit = largest ? setup.unit_layers * held_parameters(model, shape, *largest).all() : 0;
-    parts.buckets += Bytes(2 * bytes * unit + setup.unit_gradient * std::max(unit, vocab * h / t) +
-                           2 * bytes * vocab * h / t);
-  }
-  parts.other = setup.use.overhead;
+  kept *= stage.micro_batches_in_flight;
+  // Whichever is most: the loss; the backward pass of the last block; its end, when all gradients are there.
+  double casts = setup.state.casts * held.all(), gradients = parts.gradients.value();
+  auto units = gathered(model, shape, bytes, setup, stage, largest);
+  struct Moment {
+    double casts, gradients, activations, buckets;
+    [[nodiscard]] double all() const { return casts + gradients + activations + buckets; }
+  };
+  double early = setup.keeps_gradients ? gradients : 0;
+  std::array moments{
+      Moment{casts, early, kept + (stage.is_last ? loss(model, shape, bytes, setup.use) : 0), units.loss},
+      Moment{casts, early, kept + worked, units.backward}, Moment{0, gradients, worked, units.end}};
+  auto peak = std::ranges::max(moments, {}, &Moment::all);
+  parts.parameters += Bytes(peak.casts);
+  parts.gradients = Bytes(peak.gradients);
+  parts.activations = Bytes(peak.activations);
+  parts.buckets = setup.buckets + Bytes(peak.buckets);
+  parts.workspaces = setup.workspaces;
+  auto outside = kCudaContext;
+  if (setup.communicators > 0) outside += kFirstCommunicator + (setup.communicators - 1) * kCommunicator;
+  parts.other =
+      setup.use.overhead.value_or(outside) + Bytes((setup.use.fragmentation - 1) * (peak.all() - early));
   return parts;
+}
+
+Bytes product_workspaces(std::string_view architecture, bool transformer_engine, bool has_experts) {
+  constexpr double kMiB = 1024 * 1024;
+  bool is_large = architecture == "hopper" || architecture == "blackwell";
+  double of_engine = is_large ? 32 : 4;
+  double all = 2 * (is_large ? 32 : 8.125);
+  if (transformer_engine) all += (has_experts ? 5 : 1) * of_engine;
+  return Bytes(all * kMiB);
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
 #pragma once
 // Peak memory of a GPU in a transformer's training step: docs/model.md, "Memory".
+#include <string_view>
 #include <vector>
 
 #include "sim/compute/transformer_times.hpp"
@@ -11,6 +12,7 @@ struct StateBytes {
   double weights = 4, gradients = 4;
   double optimizer = 8;  // two moments; 12 with a float32 copy of 16-bit weights
   double step_copy = 0;  // exists during the optimizer's step only; sharded as the optimizer is
+  double casts = 0;      // of weights, by autocast, from the forward to the end of the backward pass
   bool operator==(const StateBytes&) const = default;
 };
 
@@ -26,15 +28,19 @@ struct TrainedParameters {
 struct MemorySetup {
   StateBytes state = {};
   Sharding sharding = Sharding::none;
-  int shards = 1;             // ranks that share what is sharded
-  int expert_shards = 1;      // likewise of experts, where ranks have a share of them each
-  bool gathers_units = true;  // sharded weights are gathered, and their gradients reduced, a unit at a time
-  double unit_gradient = 4;   // bytes of an unreduced gradient of such a unit
-  double unit_layers = 1;     // layers of the largest one
-  Bytes buckets = {};         // communication buffers besides units
+  int shards = 1;               // ranks that share what is sharded
+  int expert_shards = 1;        // likewise of experts, where ranks have a share of them each
+  bool gathers_units = true;    // sharded weights are gathered, and their gradients reduced, a unit at a time
+  double unit_gradient = 4;     // bytes of an unreduced gradient of such a unit
+  double unit_layers = 1;       // layers of the largest one
+  Bytes buckets = {};           // communication buffers besides units
+  bool keeps_gradients = true;  // from step to step; else each is there from its backward pass to the step
   TrainedParameters trained = {};
   MemoryUse use = {};
-  bool flash = true;  // scores are never kept
+  Bytes workspaces = {};       // of matrix products, from the allocator
+  int communicators = 0;       // of NCCL's that a rank is in
+  bool float8_inputs = false;  // Transformer Engine keeps of a matrix's input what it multiplies
+  bool flash = true;           // scores are never kept
 };
 
 // A stage of a pipeline; without one, all of the model.
@@ -54,20 +60,30 @@ struct PipelineStage {
   [[nodiscard]] std::int64_t recomputed() const;
 };
 
+// At a step's peak.
 struct MemoryParts {
-  Bytes parameters, gradients, optimizer, activations, buckets, other;
-  [[nodiscard]] Bytes peak() const {
-    return parameters + gradients + optimizer + activations + buckets + other;
+  Bytes parameters, gradients, optimizer, activations, buckets, workspaces;
+  Bytes other;  // reserved and not handed out; outside the allocator
+  // As torch.cuda.max_memory_allocated counts.
+  [[nodiscard]] Bytes allocated() const {
+    return parameters + gradients + optimizer + activations + buckets + workspaces;
   }
+  // As nvidia-smi does.
+  [[nodiscard]] Bytes peak() const { return allocated() + other; }
   bool operator==(const MemoryParts&) const = default;
 };
 
 MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
                       const MemorySetup& setup, const PipelineStage& stage);
 
-// Below this share of a GPU's memory a step is said to fit: the estimate misses by 5 % on average, and an
-// allocator near its limit slows down (docs/model.md, "Memory").
-inline constexpr double kFittingShare = 0.88;
+// What cuBLAS allocates by PyTorch's setting for the forward and for the backward thread, and Transformer
+// Engine, for one product and, of experts, for four at a time: 32 MiB each from Hopper on (torch/aten/src/
+// ATen/cuda/CublasHandlePool.cpp; transformer_engine/pytorch/module/base.py, get_workspace).
+Bytes product_workspaces(std::string_view architecture, bool transformer_engine, bool has_experts);
+
+// Below this share of a GPU's memory a step is said to fit: no published step that ran is estimated above it,
+// and the estimate misses by 2 % on average (docs/accuracy.md, "Memory").
+inline constexpr double kFittingShare = 0.95;
 enum class Fit { yes, maybe, no };
 constexpr Fit fit_of(Bytes peak, Bytes capacity) {
   if (peak > capacity) return Fit::no;

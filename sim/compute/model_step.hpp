@@ -18,7 +18,9 @@ struct HeldStates {
   // What a parameter takes, where the strategy says it; then whatever it gathers is among the buckets.
   std::optional<StateBytes> state = {};
   TrainedParameters trained = {};
-  bool on_host = false;  // shards of weights, gradients and the optimizer: what is left are units
+  bool keeps_gradients = true;  // from step to step
+  int communicators = 0;        // that a rank is in
+  bool on_host = false;         // shards of weights, gradients and the optimizer: what is left are units
 };
 
 // A model by its sizes, on a GPU with a software.

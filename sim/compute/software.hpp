@@ -10,12 +10,15 @@
 
 namespace ddpsim {
 
-// What an allocator and a framework need besides the tensors of docs/model.md, "Memory".
+// What a framework keeps of a step besides its states: docs/model.md, "Memory".
 struct MemoryUse {
-  double fragmentation = 1.05;  // of activations: reserved over handed out
-  Bytes overhead{1e9};          // CUDA context, libraries, communicators
-  double logit_bytes = 14;      // of each logit, at the peak of the loss
-  bool dropout = false;         // its masks are kept
+  double fragmentation = 1.05;         // reserved over handed out, of what comes and goes within a step
+  std::optional<Bytes> overhead = {};  // outside the allocator; none: context, libraries, communicators
+  double logit_bytes = 12;             // of each logit, at the peak of the loss
+  double gated_values = 4;    // of a gated feed-forward layer's width a token; 3: it activates in one kernel
+  bool expands_keys = false;  // keys and values are copied to all heads
+  bool dropout = false;       // its masks are kept
+  bool transformer_engine = false;  // whose products have workspaces of their own
   bool operator==(const MemoryUse&) const = default;
 };
 

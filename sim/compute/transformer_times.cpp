@@ -266,6 +266,33 @@ Seconds TransformerTimes::weight_gradients(BlockKind kind, const TrainedShares& 
   return sum;
 }
 
+// The device's time: what collectives of a tensor-parallel group take in them is not repeated.
+Seconds TransformerTimes::recomputed_modules(BlockKind kind, const BlockPass& forward) const {
+  using Module = RecomputedModule;
+  auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
+  const auto& modules = shape_.modules;
+  Seconds all;
+  if (modules.has(Module::core_attn)) all += attention_forward(kind);
+  if (modules.has(Module::layernorm)) all += stage(BlockStage::first_norm) + stage(BlockStage::second_norm);
+  auto feed_forward = stage(BlockStage::feed_forward_in) + stage(BlockStage::activation) +
+                      stage(BlockStage::feed_forward_out);
+  if (modules.has(kind.has_experts ? Module::moe : Module::mlp)) all += feed_forward;
+  for (const auto& matrix : matrices(kind)) {
+    bool is_up = kind.attention == AttentionKind::latent && matrix.stage == BlockStage::query_key_value &&
+                 (matrix.k == model_.latent.rank || matrix.k == model_.latent.query_rank);
+    if (is_up && modules.has(Module::mla_up_proj)) all += product(matrix);
+    bool is_shared = matrix.of == Matrix::Of::shared && !modules.has(Module::moe);
+    if (is_shared && modules.has(Module::shared_experts)) all += product(matrix);
+  }
+  if (kind.has_experts && modules.has(Module::moe_act) && !modules.has(Module::moe)) {
+    const auto& experts = model_.experts;
+    auto width = experts.ffn / (shape_.expert.ranks > 1 ? shape_.expert.tensor : shape_.tensor);
+    all += law_.traffic(3 * shape_.expert.tensor * shape_.rows(experts) * static_cast<double>(width) *
+                        law_.element_bytes());
+  }
+  return all;
+}
+
 Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Seconds communication) const {
   auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
   auto all = matrices(kind);
@@ -273,7 +300,7 @@ Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Se
     case Recompute::none:
       return {};
     case Recompute::selective:
-      return attention_forward(kind) + communication;
+      return recomputed_modules(kind, forward) + communication;
     case Recompute::full: {
       if (!law_.software().early_stop) return law_.paced(forward.total() + communication, forward.kernels);
       return law_.paced(forward.total() - product(all.back()) + communication, forward.kernels - 1);
@@ -299,7 +326,7 @@ BlockTimes TransformerTimes::block(BlockKind kind, const TrainedShares& trained)
   times.context_recompute = context_recompute(kind);
   times.expert_forward = expert_pass(kind, true);
   times.expert_backward = expert_pass(kind, false);
-  if (shape_.recompute == Recompute::full) times.expert_recompute = times.expert_forward;
+  if (shape_.repeats(RecomputedModule::moe)) times.expert_recompute = times.expert_forward;
   auto pass = forward(kind), back = backward(kind, trained);
   auto of_pass = [this](const BlockPass& one) {
     return [this, &one](Seconds waited) { return law_.paced(one.total() + waited, one.kernels); };

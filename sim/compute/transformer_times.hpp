@@ -7,18 +7,10 @@
 
 #include "sim/base/names.hpp"
 #include "sim/compute/compute_law.hpp"
+#include "sim/compute/recompute.hpp"
 #include "sim/model/transformer.hpp"
 
 namespace ddpsim {
-
-// What is computed again in the backward pass instead of being kept: nothing; the attention core (Korthikanti
-// et al., arXiv 2205.05198, section 5); every other linear layer and all element-wise work (torchtitan's
-// per-operator checkpoints); every block from its input.
-enum class Recompute { none, selective, op, full };
-inline constexpr Names<Recompute, 4> kRecomputeNames{{{"none", Recompute::none},
-                                                      {"selective", Recompute::selective},
-                                                      {"op", Recompute::op},
-                                                      {"full", Recompute::full}}};
 
 // How the GPUs that share a sequence let their queries meet all keys and values: Megatron-Core's cp_comm_type
 // p2p, all_gather and a2a.
@@ -66,6 +58,7 @@ inline constexpr std::int64_t kAllBlocks = std::numeric_limits<std::int64_t>::ma
 struct StepShape {
   std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
   Recompute recompute = Recompute::none;
+  RecomputedModules modules = {};        // selective
   std::int64_t recomputed = kAllBlocks;  // of a chunk's blocks the first so many, in that way
   int tensor = 1;                        // GPUs that share each layer
   bool casts_gradients = false;          // to float32, from the 16 bits they are computed in
@@ -73,6 +66,9 @@ struct StepShape {
   int context = 1;                       // GPUs, or groups that share each layer, that share each sequence
   ContextKind context_kind = ContextKind::ring;
   ExpertShape expert = {};
+  [[nodiscard]] bool repeats(RecomputedModule module) const {
+    return recompute == Recompute::full || (recompute == Recompute::selective && modules.has(module));
+  }
   // Of this GPU.
   [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence / context; }
   // That this GPU sends to experts: where they are whole, its part of what a tensor-parallel group has.
@@ -260,6 +256,7 @@ class TransformerTimes {
   [[nodiscard]] BlockPass backward(BlockKind kind, const TrainedShares& trained) const;
   [[nodiscard]] Seconds weight_gradients(BlockKind kind, const TrainedShares& trained) const;
   [[nodiscard]] Seconds recompute(BlockKind kind, const BlockPass& forward, Seconds communication) const;
+  [[nodiscard]] Seconds recomputed_modules(BlockKind kind, const BlockPass& forward) const;
   [[nodiscard]] TensorPass tensor_forward(BlockKind kind) const;
   [[nodiscard]] TensorPass tensor_backward(BlockKind kind) const;
   [[nodiscard]] TensorPass tensor_recompute(BlockKind kind) const;

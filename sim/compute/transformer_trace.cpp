@@ -233,6 +233,38 @@ LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transfor
   return trace;
 }
 
+namespace {
+
+// Operations of a token, forward, in the modules that are computed again.
+double module_operations(const Transformer& model, const StepShape& shape) {
+  using Module = RecomputedModule;
+  auto h = static_cast<double>(model.hidden), matrices = static_cast<double>(model.feed_forward_matrices());
+  const auto& experts = model.experts;
+  double shared = matrices * h * static_cast<double>(model.shared_width());
+  double routed = matrices * h * static_cast<double>(experts.top_k * experts.ffn);
+  const auto& latent = model.latent;
+  double up =
+      static_cast<double>(model.heads) * static_cast<double>(latent.query_rank * (latent.nope + latent.rope) +
+                                                             latent.rank * (latent.nope + latent.value));
+  double all = 0;
+  for (const auto& [kind, count] : model.kinds()) {
+    double block = 0;
+    if (shape.modules.has(Module::core_attn))
+      block += model.attention_operations(kind.attention, shape.sequence);
+    if (kind.attention == AttentionKind::latent && shape.modules.has(Module::mla_up_proj)) block += 2 * up;
+    if (!kind.has_experts && shape.modules.has(Module::mlp))
+      block += 2 * matrices * h * static_cast<double>(model.ffn);
+    if (kind.has_experts && shape.modules.has(Module::moe))
+      block += 2 * (routed + shared);
+    else if (kind.has_experts && shape.modules.has(Module::shared_experts))
+      block += 2 * shared;
+    all += static_cast<double>(count) * block;
+  }
+  return all;
+}
+
+}  // namespace
+
 StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step,
                    const ModelTraining& training) {
   auto tokens = static_cast<double>(step.shape.tokens());
@@ -251,7 +283,7 @@ StepWork step_work(const Transformer& model, const GpuDescription& gpu, const Tr
     case Recompute::none:
       break;
     case Recompute::selective:
-      work.recomputed = Flops(training.reached * tokens * attention);
+      work.recomputed = Flops(training.reached * tokens * module_operations(model, step.shape));
       break;
     case Recompute::op:
       work.recomputed = Flops(training.reached * tokens * 0.5 * blocks);

@@ -49,7 +49,7 @@ class StepMaker {
     const auto& degrees = options_.degrees;
     bool has_parts = degrees.tensor > 1 || degrees.pipeline > 1 || degrees.expert.ranks > 1;
     plan.meets = step_.step.optimizer.clip_norm && has_parts;
-    held_ = most_in_flight(pipeline_order(shape));
+    orders_ = pipeline_order(shape);
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
     return std::move(result_);
   }
@@ -105,9 +105,13 @@ class StepMaker {
     stage.layers = held.layers();
     stage.recomputed = held.recomputed();
     stage.on_links = on_links(stage, passes);
-    // What is in flight is counted in chunks; memory in the rank's layers.
-    held.micro_batches_in_flight =
-        static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
+    // Of all its layers: a chunk in flight counts as its part of them.
+    std::vector<double> shares;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      auto layers = options_.layers[static_cast<std::size_t>(shape.stage_of(rank, chunk))];
+      shares.push_back(static_cast<double>(layers) / std::max(1.0, static_cast<double>(stage.layers)));
+    }
+    held.micro_batches_in_flight = most_in_flight(orders_[static_cast<std::size_t>(rank)], shares);
     stage.memory = step_.memory(held_by(chunks), held);
   }
 
@@ -179,6 +183,12 @@ class StepMaker {
     for (const auto& chunk : chunks)
       if (chunk) traces.push_back(&chunk->trace);
     all->trained = trained_of(traces, choice.expert_shards.has_value());
+    all->keeps_gradients =
+        all->state || options_.shape.micro_batches > 1 || choice.ddp.gradient_as_bucket_view;
+    const auto& degrees = options_.degrees;
+    for (int of : {degrees.reducing(), degrees.tensor, degrees.pipeline, degrees.context,
+                   degrees.expert.ranks, choice.expert_shards.value_or(1)})
+      if (of > 1) ++all->communicators;
     return *all;
   }
 
@@ -207,7 +217,7 @@ class StepMaker {
   TransformerTimes times_;
   std::shared_ptr<const std::vector<TransformerPart>> parts_;
   ModelTraining training_;
-  std::vector<int> held_;  // micro-batches
+  std::vector<std::vector<PipelineTask>> orders_;
   struct KnownChunk {
     StageLayers layers;
     bool is_first;

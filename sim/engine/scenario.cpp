@@ -80,6 +80,8 @@ HeldStates Scenario::held_states() const {
   auto held = strategy_plan ? strategy_plan->held(of) : AllReducePlan(plan).held(of);
   const auto* whole = trace.get();
   held.trained = trained_of({&whole, 1}, false);
+  held.keeps_gradients = held.state || plan.accumulation_steps > 1 || ddp.gradient_as_bucket_view;
+  held.communicators = world_size > 1 ? 1 : 0;
   return held;
 }
 

@@ -57,7 +57,9 @@ struct Workload {
   std::optional<DType> gradients;
   Recompute recompute = Recompute::none;
   std::int64_t recomputed = kAllBlocks;  // of each chunk's blocks the first so many
+  RecomputedModules modules = {};        // selective
   std::optional<Attention> attention;
+  std::optional<bool> dropout;
   std::optional<std::string> framework, compute;
   double scale_bytes = 1;
   std::vector<std::string> unused_parameters;

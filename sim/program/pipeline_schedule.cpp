@@ -251,21 +251,19 @@ std::string order_text(const Order& order) {
   return text;
 }
 
-std::vector<int> most_in_flight(const std::vector<Order>& orders, bool at_input_gradient) {
-  std::vector<int> most;
-  for (const auto& order : orders) {
-    int now = 0, peak = 0;
-    auto count = [&](const PipelinePass& pass) {
-      auto letting_go = at_input_gradient ? PassKind::input_gradient : PassKind::weight_gradient;
-      if (pass.kind == PassKind::forward) ++now;
-      if (pass.kind == PassKind::backward || pass.kind == letting_go) --now;
-      peak = std::max(peak, now);
-    };
-    for (const auto& [pass, beside] : order) {
-      count(pass);
-      if (beside) count(*beside);
-    }
-    most.push_back(peak);
+double most_in_flight(std::span<const PipelineTask> order, std::span<const double> of_chunk,
+                      bool at_input_gradient) {
+  double now = 0, most = 0;
+  auto count = [&](const PipelinePass& pass) {
+    auto letting_go = at_input_gradient ? PassKind::input_gradient : PassKind::weight_gradient;
+    double held = of_chunk[static_cast<std::size_t>(pass.chunk)];
+    if (pass.kind == PassKind::forward) now += held;
+    if (pass.kind == PassKind::backward || pass.kind == letting_go) now -= held;
+    most = std::max(most, now);
+  };
+  for (const auto& [pass, beside] : order) {
+    count(pass);
+    if (beside) count(*beside);
   }
   return most;
 }

@@ -4,6 +4,7 @@
 // distributed/pipelining/schedules.py (zero bubble, ZB-H1: _get_1f1b_rank_ops with one stage a rank),
 // DualPipe's dualpipe.py at bb214e8 (step).
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,9 +62,9 @@ std::vector<std::vector<PipelineTask>> pipeline_order(const PipelineShape& shape
 // "F0 F'1 F3&B'1": a quote for each chunk but the first.
 std::string order_text(const std::vector<PipelineTask>& order);
 
-// The most micro-batches of whose activations a rank holds something at once, in chunks. They are let go of
-// with the weights' gradients; `at_input_gradient`: what only the inputs' need.
-std::vector<int> most_in_flight(const std::vector<std::vector<PipelineTask>>& orders,
-                                bool at_input_gradient = false);
+// The most activations that a rank holds at once, `of_chunk` for each of its micro-batches. They are let go
+// of with the weights' gradients; `at_input_gradient`: what only the inputs' need.
+double most_in_flight(std::span<const PipelineTask> order, std::span<const double> of_chunk,
+                      bool at_input_gradient = false);
 
 }  // namespace ddpsim

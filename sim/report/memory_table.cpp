@@ -14,16 +14,27 @@ void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capa
   out << fmt::format("{:<14}{:>12.2f} GB {:>7.1f} %\n", name, bytes.value() / 1e9, 100 * (bytes / capacity));
 }
 
+void print_stages(std::ostream& out, std::span<const SharedModelMetrics::Stage> stages, Bytes capacity) {
+  out << "\nstage  blocks     allocated          peak\n";
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    out << fmt::format("{:<5}{:>8}{:>11.2f} GB{:>11.2f} GB {:>5.1f} %\n", i, stages[i].layers,
+                       stages[i].memory.allocated().value() / 1e9, stages[i].memory.peak().value() / 1e9,
+                       100 * (stages[i].memory.peak() / capacity));
+}
+
 }  // namespace
 
-void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options) {
+void print_memory(std::ostream& out, const MemoryReport& report) {
+  const auto& [memory, stages, options] = report;
   const auto& parts = memory.parts;
   out << fit_line(memory) << '\n';
   for (const auto& part : kMemoryParts) print_row(out, part.name, parts.*part.bytes, memory.capacity);
   print_row(out, "peak", parts.peak(), memory.capacity);
+  print_row(out, "  allocated", parts.allocated(), memory.capacity);
   if (memory.others)
     out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
                        memory.others->value() / 1e9);
+  if (stages.size() > 1) print_stages(out, stages, memory.capacity);
   if (options.empty()) return;
   out << "\nwhat would change it\n";
   for (const auto& option : options)
@@ -31,8 +42,9 @@ void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<cons
                        fit_word(fit_of(option.peak, memory.capacity)), option.change);
 }
 
-std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
-                               const ToolInfo& tool, const std::vector<Note>& notes) {
+std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,
+                               const std::vector<Note>& notes) {
+  const auto& [memory, stages, options] = report;
   Cell::List changes;
   for (const auto& option : options)
     changes.emplace_back(Cell::Fields{{"change", option.change},
@@ -40,6 +52,7 @@ std::string memory_report_json(const MemoryMetrics& memory, std::span<const Memo
                                       {"fits", fit_of(option.peak, memory.capacity) == Fit::yes}});
   return json::text_of({{"memory", fields(kMemoryColumns, memory)},
                         {"gpu", memory.gpu},
+                        {"stages", fields_of_each(kStageColumns, stages)},
                         {"changes", changes},
                         {"notes", json::notes(notes)},
                         {"tool", json::tool(tool)}});

@@ -12,9 +12,15 @@
 
 namespace ddpsim {
 
-void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options);
-std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
-                               const ToolInfo& tool, const std::vector<Note>& notes);
+struct MemoryReport {
+  MemoryMetrics memory;
+  std::vector<SharedModelMetrics::Stage> stages;  // by rank of the pipeline; none: GPUs share no model
+  std::vector<MemoryOption> options;              // what would change it
+};
+
+void print_memory(std::ostream& out, const MemoryReport& report);
+std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,
+                               const std::vector<Note>& notes);
 std::string memory_csv(const MemoryMetrics& memory);  // a row a part
 
 }  // namespace ddpsim

@@ -68,6 +68,7 @@ class WorkloadReader {
     software_ = files_.software(path, gpu_.name);
     is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
     if (workload_.attention && workload_.attention->flash) software_.flash = *workload_.attention->flash;
+    if (workload_.dropout) software_.memory_use.dropout = *workload_.dropout;
     if (workload_.attention && software_.flash && software_.attention == 0)
       throw InputError(
           place("attention.kernel"),
@@ -102,6 +103,7 @@ class WorkloadReader {
         !is_sharded_ && activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
     step_.shape.recompute = workload_.recompute;
     step_.shape.recomputed = workload_.recomputed;
+    step_.shape.modules = workload_.modules;
     step_.frozen = workload_.frozen;
   }
 
@@ -170,7 +172,7 @@ class WorkloadReader {
   }
 
   ModelWorkload of_layers(const Model& model) {
-    for (const char* key : {"attention", "recompute", "frozen"})
+    for (const char* key : {"attention", "dropout", "recompute", "frozen"})
       if (given_.has(place_path(key)))
         throw InputError(place(key), fmt::format("a list of layers says nothing that '{}' could change", key),
                          "only a transformer's sizes (kind: transformer) do");

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace ddpsim {
+
+const Columns<SharedModelMetrics::Stage> kStageColumns{
+    {"layers", &SharedModelMetrics::Stage::layers},
+    {"peak_bytes", [](const auto& stage) { return stage.memory.peak(); }},
+    {"allocated_bytes", [](const auto& stage) { return stage.memory.allocated(); }}};
+
 namespace {
 
 // Of a list in a row.
@@ -51,9 +57,6 @@ const Columns<IterationSpread> kSpread{
      },
      kSomeJson}};
 
-const Columns<SharedModelMetrics::Stage> kStage{{"layers", &SharedModelMetrics::Stage::layers},
-                                                {"peak_bytes", &SharedModelMetrics::Stage::peak}};
-
 using Model = SharedModelMetrics;
 const Columns<Model> kSharedModel{
     {"tensor", &Model::tensor},
@@ -65,7 +68,7 @@ const Columns<Model> kSharedModel{
     {"micro_batches", &Model::micro_batches},
     {"expert", [](const auto& model) { return when(model.expert > 1, model.expert); }, kSomeJson},
     {"expert_load", [](const auto& model) { return when(model.expert > 1, model.expert_load); }, kSomeJson},
-    {"stages", each(&Model::stages, kStage)}};
+    {"stages", each(&Model::stages, kStageColumns)}};
 
 const Columns<Loss> kLoss{{"cause", [](const auto& loss) { return loss.row().key; }},
                           {"seconds", &Loss::seconds}};
@@ -163,7 +166,9 @@ Columns<Row> joined(Columns<Row> columns, const Columns<Row>& more) {
 }  // namespace
 
 const Columns<MemoryMetrics> kMemoryColumns = [] {
-  Columns<MemoryMetrics> all{{"peak_bytes", [](const auto& memory) { return memory.parts.peak(); }}};
+  Columns<MemoryMetrics> all{
+      {"peak_bytes", [](const auto& memory) { return memory.parts.peak(); }},
+      {"allocated_bytes", [](const auto& memory) { return memory.parts.allocated(); }}};
   for (const auto& part : kMemoryParts)
     all.push_back({part.key, [&part](const auto& memory) { return memory.parts.*part.bytes; }});
   return joined(all, {{"capacity_bytes", &MemoryMetrics::capacity},

@@ -8,6 +8,7 @@ namespace ddpsim {
 
 extern const Columns<IterationMetrics> kIterationColumns;
 extern const Columns<MemoryMetrics> kMemoryColumns;
+extern const Columns<SharedModelMetrics::Stage> kStageColumns;
 // When a collective was ready, started and ended, and how it was carried out; and with its size before.
 extern const Columns<BucketMetrics> kTimeColumns, kBucketColumns;
 extern const Columns<OperationMetrics> kOperationColumns;

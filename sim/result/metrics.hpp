@@ -69,6 +69,7 @@ inline constexpr std::array kMemoryParts{
     MemoryPart{"optimizer", "optimizer_bytes", &MemoryParts::optimizer},
     MemoryPart{"activations", "activations_bytes", &MemoryParts::activations},
     MemoryPart{"buckets", "buckets_bytes", &MemoryParts::buckets},
+    MemoryPart{"workspaces", "workspaces_bytes", &MemoryParts::workspaces},
     MemoryPart{"other", "other_bytes", &MemoryParts::other}};
 
 // Of a GPU, where the model says what it keeps.
@@ -97,7 +98,7 @@ struct SharedModelMetrics {
   int chunks = 1, micro_batches = 1;
   struct Stage {
     std::int64_t layers = 0;
-    Bytes peak;
+    MemoryParts memory;
   };
   std::vector<Stage> stages;  // by rank of the pipeline
   int expert = 1;             // ranks that share a block's experts

@@ -53,15 +53,15 @@ class MegatronAxis final : public DataAxis {
  public:
   MegatronAxis(const LayerTrace& trace, const MegatronPlan& plan, StepBuilder& step)
       : DataAxis(step), trace_(trace), plan_(plan), gathers_(plan.buckets.size()) {
-    if (plan.options.overlap_param_gather) forward_ = forward_modules(trace);
+    if (plan.options.gathers_in_forward()) forward_ = forward_modules(trace);
   }
 
   void begin() override {
-    if (plan_.options.overlap_param_gather && plan_.gathers_at_once)
+    if (plan_.options.gathers_in_forward() && plan_.gathers_at_once)
       for (auto bucket : plan_.forward_order) dispatch(bucket);
   }
   void forward(const Turn& turn) override {
-    if (turn.is_first && plan_.options.overlap_param_gather) return first_forward();
+    if (turn.is_first && plan_.options.gathers_in_forward()) return first_forward();
     step_.compute(Activity::forward, turn.micro_batch, trace_.forward.value_or(Seconds()));
   }
   void backward(const Turn& turn) override {
@@ -76,10 +76,11 @@ class MegatronAxis final : public DataAxis {
     for (auto one : reductions_) step_.wait(one);
   }
   [[nodiscard]] Seconds optimizer() const override {
-    return trace_.optimizer.value_or(Seconds()) / plan_.ranks_that_step(trace_);
+    double ranks = plan_.options.distributed_optimizer ? plan_.ranks_that_step(trace_) : 1;
+    return trace_.optimizer.value_or(Seconds()) / ranks;
   }
   void update() override {
-    if (plan_.options.overlap_param_gather) return;
+    if (plan_.options.gathers_in_forward() || !plan_.options.distributed_optimizer) return;
     for (auto bucket : plan_.forward_order) step_.wait(gather(bucket, {*step_.last_compute()}));
     step_.compute(Activity::copy_out, 0, {});
   }
@@ -142,9 +143,11 @@ class MegatronAxis final : public DataAxis {
   }
   void reduce(std::size_t b) {
     step_.pass(Activity::copy_in, b, step_.passes().in, 2 * plan_.reduced(b));
-    reductions_.push_back(step_.collective(plan_.buckets[b].of_experts, Activity::reduce_scatter,
-                                           Operation::reduce_scatter, b, plan_.reduced(b),
-                                           {*step_.last_compute()}));
+    bool scatters = plan_.options.distributed_optimizer;
+    reductions_.push_back(step_.collective(plan_.buckets[b].of_experts,
+                                           scatters ? Activity::reduce_scatter : Activity::all_reduce,
+                                           scatters ? Operation::reduce_scatter : Operation::all_reduce, b,
+                                           plan_.reduced(b), {*step_.last_compute()}));
   }
 
   const LayerTrace& trace_;
@@ -163,6 +166,9 @@ Type<MegatronOptions> megatron_rows() {
                     .also({"ddp_bucket_size"})
                     // A quarter of Megatron's 40e6 (1e6 a rank, where those are more) to 64 times as many.
                     .tries_sizes({"10000000", "40000000", "160000000", "640000000", "2560000000"})
+                    .key<&O::distributed_optimizer>("distributed_optimizer", boolean(),
+                                                    "Ranks step a part of the parameters each")
+                    .also({"use_distributed_optimizer"})
                     .key<&O::overlap_grad_reduce>("overlap_grad_reduce", boolean(), "As Megatron")
                     .key<&O::overlap_param_gather>("overlap_param_gather", boolean(), "As Megatron")
                     .key<&O::grad_reduce_in_fp32>("grad_reduce_in_fp32", maybe(boolean()), "As Megatron")
@@ -175,6 +181,10 @@ Type<MegatronOptions> megatron_rows() {
                         refuse(at, "overlap_grad_reduce",
                                "Megatron gathers in the forward pass only where it also overlaps reductions",
                                "add overlap_param_gather: false");
+                      if (!megatron.distributed_optimizer && at.has("overlap_param_gather"))
+                        refuse(at, "overlap_param_gather",
+                               "without the distributed optimizer nothing is gathered",
+                               "remove overlap_param_gather");
                       if (megatron.bucket_size && !megatron.overlap_grad_reduce)
                         refuse(at, "bucket_size", "without overlap_grad_reduce all gradients are one bucket",
                                "remove bucket_size");
@@ -196,6 +206,7 @@ class MegatronStrategy final : public Strategy {
     return std::make_shared<MegatronPlan>(input, options(input.choice.sections));
   }
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
+    if (!options(choice.sections).distributed_optimizer) return with_experts(choice, {Operation::all_reduce});
     return with_experts(choice, {Operation::all_gather, Operation::reduce_scatter});
   }
   [[nodiscard]] std::optional<DType> gathered(const Sections& said) const override {
@@ -215,7 +226,7 @@ StrategyFamily megatron_family() {
             to.at<MegatronOptions>(
                   "megatron", megatron_rows(),
                   [](Job& job) -> MegatronOptions& { return job.sections.of<MegatronOptions>(); },
-                  "Megatron's distributed optimizer")
+                  "Megatron's data parallelism")
                 .when(kMegatron);
           }};
 }
@@ -257,7 +268,7 @@ HeldStates MegatronPlan::held(const HeldOf& of) const {
   std::int64_t elements = 0;
   for (const auto& bucket : buckets) elements += bucket.elements;
   auto padding = static_cast<double>(elements - total_elements(of.trace));
-  return {.sharding = Sharding::optimizer,
+  return {.sharding = options.distributed_optimizer ? Sharding::optimizer : Sharding::none,
           .shards = ranks,
           .expert_shards = expert_ranks.value_or(1),
           .buckets = Bytes(padding * (bytes_per_element(param_dtype) + bytes_per_element(reduce_dtype))),

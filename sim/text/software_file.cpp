@@ -62,8 +62,13 @@ const Section& software_rows() {
   auto memory =
       nested(Rows<MemoryUse>("memory_use")
                  .key<&MemoryUse::fragmentation>("fragmentation", number(1, 10), "Reserved over handed out")
-                 .key<&MemoryUse::overhead>("overhead", size(), "Context, libraries, communicators")
+                 .key<&MemoryUse::overhead>("overhead", maybe(size()), "Outside the allocator")
+                 .usually("context, libraries and communicators")
                  .key<&MemoryUse::logit_bytes>("logit_bytes", number(0, 1000), "Of each logit, at the peak")
+                 .key<&MemoryUse::gated_values>("gated_values", number(0, 10),
+                                                "Kept of a gated feed-forward layer's width")
+                 .key<&MemoryUse::expands_keys>("expands_keys", boolean(), "To as many heads as queries have")
+                 .key<&MemoryUse::transformer_engine>("transformer_engine", boolean(), "Its workspaces")
                  .key<&MemoryUse::dropout>("dropout", boolean(), "Its masks are kept"));
   auto expert = nested(
       Rows<ExpertUse>("expert")

@@ -82,7 +82,7 @@ Bytes predicted(const Row& row) {
   return largest;
 }
 
-// Every row as another implementation of the formulas has it, and each set within 6 % of what was measured.
+// Each set within 6 % of what was measured.
 TEST(Memory, PublishedRows) {
   auto table = parse_csv(load_text(DDPSIM_SOURCE_DIR "/tests/compute/memory_rows.csv", "rows"), "rows", "");
   struct Errors {
@@ -93,8 +93,6 @@ TEST(Memory, PublishedRows) {
   for (const auto& fields : table.rows) {
     Row row(table, fields);
     auto bytes = predicted(row);
-    EXPECT_NEAR(bytes.value() / row.number("predicted_bytes"), 1, 1e-9)
-        << row.text("set") << " " << row.text("hidden");
     auto& set = errors[row.text("set") == "titan" ? "titan" : "bigscience"];
     double error = bytes.value() / row.number("measured_bytes") - 1;
     set.sum += std::abs(error);
@@ -123,6 +121,95 @@ TEST(Memory, ZeroAsInItsPaper) {
   EXPECT_NEAR(gigabytes(Sharding::optimizer), 31.4, 0.05);
   EXPECT_NEAR(gigabytes(Sharding::gradients), 16.6, 0.05);
   EXPECT_NEAR(gigabytes(Sharding::weights), 1.9, 0.05);
+}
+
+// Megatron's GPT of 12 blocks, 512 wide, whose vocabulary of 50304 the last of four ranks has, with three
+// chunks of a block each: (3 - 1) 4 + 1 = 9 blocks in flight. A token keeps of each 4 x 512 inputs of norms
+// and matrices, 3 x 512 queries, keys and values, 512 of attention's output and 2 x 2048 of the feed-forward
+// layer, in 2 bytes, and two masks of 512; unfused, its scores twice and their mask: 5 bytes x 8 heads x
+// 1024.
+TEST(Memory, ChunksOfMegatronsLastRank) {
+  Transformer model{.name = "gpt",
+                    .hidden = 512,
+                    .layers = 12,
+                    .heads = 8,
+                    .kv_heads = 8,
+                    .head_dim = 64,
+                    .ffn = 2048,
+                    .vocab = 50304};
+  StepShape shape{.micro_batch = 4, .sequence = 1024};
+  PipelineStage last{{{BlockKind(), 3}}, 3, false, true};
+  MemorySetup setup{.state = {2, 4, 12}, .use = {.logit_bytes = 6, .dropout = true}};
+  auto activations = [&] { return memory_of(model, shape, 2, setup, last).activations.value(); };
+  constexpr double kBlock = 4096. * (2 * (4 * 512 + 3 * 512 + 512 + 2 * 2048) + 2 * 512);
+  EXPECT_NEAR(kBlock / 1e6, 71.3, 0.05);
+  constexpr double kLoss = 4096. * (6 * 50304 + 2 * 2 * 512);
+  EXPECT_DOUBLE_EQ(activations(), 9 * kBlock + kLoss);
+  setup.flash = false;
+  EXPECT_DOUBLE_EQ(activations(), 9 * (kBlock + 4096. * 5 * 8 * 1024) + kLoss);
+}
+
+// Gradients come as activations go: a step without accumulation holds the loss or all gradients, not both,
+// and autocast's copies of the weights with the former.
+TEST(Memory, GradientsComeAsActivationsGo) {
+  Transformer model{.name = "gpt",
+                    .hidden = 512,
+                    .layers = 12,
+                    .heads = 8,
+                    .kv_heads = 8,
+                    .head_dim = 64,
+                    .ffn = 2048,
+                    .vocab = 50304};
+  PipelineStage all{{{BlockKind(), 12}}};
+  MemorySetup setup{.state = {4, 4, 8, 0, 2}, .keeps_gradients = false};
+  auto at = [&](std::int64_t tokens) {
+    return memory_of(model, {.micro_batch = 1, .sequence = tokens}, 2, setup, all);
+  };
+  auto few = at(16), many = at(16384);
+  double parameters = few.gradients.value() / 4;
+  EXPECT_DOUBLE_EQ(few.parameters.value(), 4 * parameters);
+  EXPECT_EQ(few.activations, Bytes());
+  EXPECT_EQ(many.gradients, Bytes());
+  EXPECT_DOUBLE_EQ(many.parameters.value(), 6 * parameters);
+  setup.keeps_gradients = true;
+  EXPECT_EQ(at(16384).allocated(), many.allocated() + few.gradients);
+}
+
+// Sharded weights of llama-3-8b in float32, 32 ranks: at the loss the ends' unit is gathered in 16 bits, at
+// the end of the backward pass its gradients are copied from 16 to 32; with a batch in which the loss is
+// small, that is the peak.
+TEST(Memory, GatheredUnits) {
+  Transformer model{.name = "llama",
+                    .hidden = 4096,
+                    .layers = 32,
+                    .heads = 32,
+                    .kv_heads = 8,
+                    .head_dim = 128,
+                    .ffn = 14336,
+                    .vocab = 128256,
+                    .gated = true,
+                    .tied = false};
+  PipelineStage all{{{BlockKind(), 32, 32}}};
+  MemorySetup setup{
+      .state = {4, 4, 8}, .sharding = Sharding::weights, .shards = 32, .keeps_gradients = false};
+  auto at = [&](std::int64_t tokens) {
+    return memory_of(model, {.micro_batch = 1, .sequence = tokens, .recompute = Recompute::full}, 2, setup,
+                     all);
+  };
+  constexpr double kEnds = 2. * 128256 * 4096;
+  EXPECT_DOUBLE_EQ(at(8192).buckets.value(), 2 * kEnds);
+  EXPECT_EQ(at(8192).gradients, Bytes());
+  EXPECT_DOUBLE_EQ(at(128).buckets.value(), (2 + 4) * kEnds);
+  EXPECT_GT(at(128).gradients, Bytes());
+}
+
+// 32 MiB each for the products of two threads from Hopper on, 8.125 before; Transformer Engine's, and four
+// more for experts.
+TEST(Memory, Workspaces) {
+  constexpr double kMiB = 1024 * 1024;
+  EXPECT_EQ(product_workspaces("ampere", false, false), Bytes(16.25 * kMiB));
+  EXPECT_EQ(product_workspaces("hopper", true, false), Bytes(96 * kMiB));
+  EXPECT_EQ(product_workspaces("blackwell", true, true), Bytes(224 * kMiB));
 }
 
 }  // namespace

@@ -66,8 +66,11 @@ TEST(PipelineSchedule, DualPipe) {
                           "F'0 F'1 F'2 F0 I0 W0 F1 F'3&B1 F2&B'0 B2 F3&B'1 B3 I'2 W'2 I'3 W'3"));
 }
 
-std::vector<int> held(PipelineSchedule schedule, int chunks, bool at_input_gradient = false) {
-  return most_in_flight(pipeline_order({schedule, 4, chunks, 8}), at_input_gradient);
+std::vector<double> held(PipelineSchedule schedule, int chunks, bool at_input_gradient = false) {
+  std::vector<double> of_chunk(static_cast<std::size_t>(chunks), 1), most;
+  for (const auto& order : pipeline_order({schedule, 4, chunks, 8}))
+    most.push_back(most_in_flight(order, of_chunk, at_input_gradient));
+  return most;
 }
 
 // GPipe: all; 1F1B: p - r; interleaved: 2 (p - r - 1) + (v - 1) p + 1 chunks; ZB-H1: p until the weights'
@@ -79,6 +82,9 @@ TEST(PipelineSchedule, WhatIsInFlight) {
   EXPECT_THAT(held(PipelineSchedule::zero_bubble, 1), ElementsAre(4, 4, 4, 4));
   EXPECT_THAT(held(PipelineSchedule::zero_bubble, 1, true), ElementsAre(4, 3, 2, 1));
   EXPECT_THAT(held(PipelineSchedule::dualpipe, 2), ElementsAre(5, 5, 5, 5));
+  // Of the last of four ranks: five times the first chunk, which the second's are done with one by one.
+  auto last = pipeline_order({PipelineSchedule::interleaved, 4, 2, 8}).back();
+  EXPECT_EQ(most_in_flight(last, std::array{1.0, 0.0}), 4 + 0);
 }
 
 // Every micro-batch goes through every chunk once, forward before backward before its weights' gradient.

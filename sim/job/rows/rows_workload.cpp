@@ -66,6 +66,7 @@ const When kGradients{[](const Job& job) { return !job.says_type_of_weights(); }
 Type<Workload> recompute() {
   struct Some {
     std::optional<std::int64_t> selective, op, full;
+    std::optional<std::vector<RecomputedModule>> modules;
   };
   using Form = OneOf<Workload>::Form;
   auto blocks = maybe(whole<std::int64_t>(0, kMostBlocks));
@@ -79,10 +80,16 @@ Type<Workload> recompute() {
                  .key<&Some::full>("full", blocks, kDoc)
                  .usually("none")
                  .also({"recompute_num_layers"})
+                 .key<&Some::modules>("modules", maybe(list(word(config::words_of(kRecomputedModuleNames)))),
+                                      "Of every block, as Megatron names them")
+                 .usually("core_attn, of selective")
+                 .also({"recompute_modules"})
                  .check([](const Some& some, const Cursor& at) {
-                   if (some.selective.has_value() + some.op.has_value() + some.full.has_value() != 1)
+                   if (some.selective.has_value() + some.op.has_value() + some.full.has_value() +
+                           some.modules.has_value() !=
+                       1)
                      refuse(at, "", "one kind of recomputation is said at a time",
-                            "write {full: 4}, or a word for all blocks");
+                            "write {full: 4}, {modules: [mlp]}, or a word for all blocks");
                  }));
   std::vector<Form> forms;
   for (auto [name, kind] : kRecomputeNames)
@@ -91,17 +98,30 @@ Type<Workload> recompute() {
                      nullptr,
                      [kind = kind](const Value&, Workload& to, const Cursor&) { to.recompute = kind; },
                      [kind = kind, name = name](const Workload& from) {
-                       bool is_it = from.recompute == kind && from.recomputed == kAllBlocks;
+                       bool is_it = from.recompute == kind && from.recomputed == kAllBlocks &&
+                                    from.modules == RecomputedModules();
                        return is_it ? std::optional(scalar(std::string(name))) : std::nullopt;
                      }});
   forms.push_back(is_like<Workload, Some>(
       section,
       [](Workload& to, Some some) {
+        if (some.modules) {
+          to.recompute = Recompute::selective;
+          to.modules.set(RecomputedModule::core_attn, false);
+          for (auto module : *some.modules) to.modules.set(module);
+          return;
+        }
         to.recompute = some.full ? Recompute::full : some.op ? Recompute::op : Recompute::selective;
         to.recomputed = some.full ? *some.full : some.op ? *some.op : *some.selective;
       },
       [](const Workload& from) {
         Some some;
+        if (!(from.modules == RecomputedModules())) {
+          auto& modules = some.modules.emplace();
+          for (auto [name, module] : kRecomputedModuleNames)
+            if (from.modules.has(module)) modules.push_back(module);
+          return std::optional(some);
+        }
         auto& one = from.recompute == Recompute::full ? some.full
                     : from.recompute == Recompute::op ? some.op
                                                       : some.selective;
@@ -109,7 +129,8 @@ Type<Workload> recompute() {
         return std::optional(some);
       },
       "full"));
-  return one_of<Workload>("this is no recomputation", "one of none, selective, op, full, {full: BLOCKS}",
+  return one_of<Workload>("this is no recomputation",
+                          "one of none, selective, op, full, {full: BLOCKS}, {modules: [mlp]}",
                           std::move(forms));
 }
 
@@ -129,7 +150,7 @@ void check_workload(const Workload& workload, const Cursor& at) {
   bool has_model = workload.model.kind != Value::Kind::null;
   if (!has_model) {
     for (const char* key : {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention",
-                            "framework", "compute", "frozen"})
+                            "dropout", "framework", "compute", "frozen"})
       if (at.has(key))
         refuse(at, key, fmt::format("workload.{} goes with workload.model", key),
                "a trace's times are as recorded");
@@ -204,6 +225,8 @@ Type<Workload> workload_rows() {
           .tries({"none", "selective", "full"})
           .also({"activation_checkpointing", "recompute_granularity"})
           .key<&Workload::attention>("attention", maybe(attention), "The attention kernel")
+          .key<&Workload::dropout>("dropout", maybe(boolean()), "Dropout's masks are kept")
+          .usually("the software's")
           .key<&Workload::scale_bytes>("scale_bytes", number(1e-9, 1e9),
                                        "Gradients with so many times the elements")
           .key<&Workload::unused_parameters>("unused_parameters", list(text()),
