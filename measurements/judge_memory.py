@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How far predicted peaks of memory are from measured ones (memory/megatron.csv, h100 and h200's steps.csv and sharded.csv), as the Markdown of docs/accuracy.md.
+"""How far predicted peaks of memory are from measured ones (memory/megatron.csv, h100's and h200's steps.csv and sharded.csv), as the Markdown of docs/accuracy.md.
 
-Usage: judge_memory.py DDPSIM [--worst N]
+Usage: judge_memory.py DDPSIM [--worst N | --recipes]
 
 Errors are predicted / measured - 1 in %, of what PyTorch's allocator handed out at the peak. The protocol is memory/SOURCE.md.
 """
@@ -63,6 +63,8 @@ class Megatron:
         copies = self.number("gpus") // shares
         topology, gpu = MACHINES[self.cells["platform"].removesuffix("_2nd").removeprefix("dgx_")]
         pipeline = {"virtual": self.number("virtual")} if self.number("virtual") > 1 else {}
+        if self.cells["group"]:
+            pipeline["group"] = int(self.cells["group"])
         if self.cells["stage_layers"]:
             pipeline["layers"] = [int(layers) for layers in self.cells["stage_layers"].split()]
         expert = {"expert": {"tensor": self.number("expert_tensor")}} if self.number("expert_tensor") > 1 and self.number("expert") > 1 else {}
@@ -120,6 +122,32 @@ class Own:
         return step["memory"]["allocated_bytes"]
 
 
+class Recipe:
+    """A run that is known to have fitted: how much of the GPU it is said to hold."""
+
+    def __init__(self, cells):
+        self.cells = cells
+        degrees = ", ".join(f"{axis} {cells[axis]}" for axis in ("tensor", "pipeline", "virtual", "expert") if cells[axis] != "1")
+        self.name = f"{cells['model']}, {cells['gpus']} of {cells['topology']}, {degrees}, micro-batch {cells['micro_batch']}, again: {cells['modules'].replace(' ', ', ') or 'nothing'}"
+
+    def scenario(self):
+        cells, number = self.cells, {key: int(self.cells[key]) for key in ("gpus", "tensor", "pipeline", "virtual", "expert", "micro_batch", "global_batch")}
+        pipeline = {"virtual": number["virtual"]} if number["virtual"] > 1 else {}
+        stages, blocks = number["pipeline"] * number["virtual"], {"deepseek-v3": 61, "kimi-k2": 61}.get(cells["model"], 0)
+        if blocks % stages:
+            layers = [(blocks + 2) // stages + (stage < (blocks + 2) % stages) for stage in range(stages)]
+            pipeline["layers"] = [layers[0] - 1, *layers[1:-1], layers[-1] - 1]
+        lean = {"optimizer": {"moments": "bf16"}, "megatron": {"grad_reduce_in_fp32": False}} if cells["lean"] == "true" else {}
+        return {"workload": {"model": cells["model"], "micro_batch": number["micro_batch"], "sequence": 4096, "dtype": "fp8", "framework": "te-2025",
+                             "recompute": {"modules": cells["modules"].split()} if cells["modules"] else "none"},
+                "cluster": {"topology": cells["topology"], "world_size": number["gpus"]}, "strategy": "megatron",
+                "parallelism": {"tensor": number["tensor"], "pipeline": number["pipeline"], "expert": number["expert"], "sequence": number["tensor"] > 1},
+                "batch": {"global": number["global_batch"]}, **lean, **({"pipeline": pipeline} if pipeline else {})}
+
+    def of(self, step):
+        return step["memory"]["peak_bytes"] / step["memory"]["capacity_bytes"]
+
+
 def predicted(ddpsim, row, folder):
     job = Path(folder) / "job.yaml"
     (Path(folder) / "uncast.yaml").write_text((ROOT.parent / "software/pytorch-2026.yaml").read_text().replace("logit_bytes: 12", "logit_bytes: 6"))
@@ -147,12 +175,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("ddpsim")
     parser.add_argument("--worst", type=int, default=0)
+    parser.add_argument("--recipes", action="store_true", help="runs that fitted, instead: memory/recipes.csv")
     options = parser.parse_args()
+    ddpsim = Path(options.ddpsim).resolve()
+    if options.recipes:
+        print("| run | predicted share of the GPU |\n|---|---|")
+        with tempfile.TemporaryDirectory() as folder:
+            for row in map(Recipe, rows_of("memory/recipes.csv")):
+                print(f"| {row.name} | {predicted(ddpsim, row, folder):.2f} |")
+        return
     sets = {"Megatron-LM's tests": [Megatron(cells) for cells in rows_of("memory/megatron.csv")], "PyTorch, H100 and H200": list(own_rows())}
     print("| rows | number | bias | mean error | median | worst |\n|" + "---|" * 6)
     with tempfile.TemporaryDirectory() as folder:
         for name, rows in sets.items():
-            errors = [(predicted(Path(options.ddpsim).resolve(), row, folder) / row.measured - 1, row) for row in rows]
+            errors = [(predicted(ddpsim, row, folder) / row.measured - 1, row) for row in rows]
             groups = defaultdict(list)
             for error, row in errors:
                 groups[row.group].append(error)

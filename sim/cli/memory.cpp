@@ -1,3 +1,4 @@
+#include <array>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/compute/memory_advice.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/report/memory_snapshot.hpp"
 #include "sim/report/memory_table.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
@@ -81,8 +83,29 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
   return others;
 }
 
-void memory(const ScenarioOptions& options) {
-  options.check_outputs({});
+struct MemoryOptions : ScenarioOptions {
+  std::string plot, timeline;
+};
+
+// Of the rank that holds most.
+std::vector<MemoryEvent> timeline_of(const Scenario& scenario) {
+  if (scenario.parallel) {
+    const auto& stage = scenario.parallel->fullest();
+    return memory_timeline(stage.held, stage.order, stage.chunks);
+  }
+  const auto& step = *scenario.model_step;
+  std::vector<PipelineTask> order;
+  for (int i = 0; i < scenario.plan.accumulation_steps; ++i) {
+    order.push_back({{PassKind::forward, 0, i}});
+    order.push_back({{PassKind::backward, 0, i}});
+  }
+  return memory_timeline(step.memory(scenario.held_states(), step.whole()), order,
+                         std::array{step.model.layers});
+}
+
+void memory(const MemoryOptions& options) {
+  options.check_outputs({{"--plot", options.plot}, {"--timeline", options.timeline}});
+  check_plot_path(options.plot);
   std::vector<Note> said;  // while it was loaded
   auto root = options.load(said);
   take_unused_axes(root);
@@ -96,7 +119,8 @@ void memory(const ScenarioOptions& options) {
   MemoryReport report{
       {*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()}, {}, {}};
   if (scenario.parallel)
-    for (const auto& stage : scenario.parallel->stages) report.stages.push_back({stage.layers, stage.memory});
+    for (const auto& stage : scenario.parallel->stages)
+      report.stages.push_back({stage.layers, stage.memory()});
   const auto& metrics = report.memory;
   auto& advice = report.options;
   if (!metrics.fits()) {
@@ -111,18 +135,28 @@ void memory(const ScenarioOptions& options) {
   OutputPhase writing;
   write_output(options.json, [&] { return memory_report_json(report, tool_info(), scenario.notes); });
   write_output(options.csv, [&] { return memory_csv(metrics); });
+  write_output(options.timeline, [&] { return memory_snapshot(timeline_of(scenario)); });
+  write_output(options.plot, [&] {
+    return svg(memory_chart(timeline_of(scenario), metrics.capacity,
+                            fmt::format("Memory of a step, {}", metrics.gpu)));
+  });
 }
 
 }  // namespace
 
 Command memory_command() {
-  auto options = std::make_shared<ScenarioOptions>();
+  auto options = std::make_shared<MemoryOptions>();
   Command command{.name = "memory",
                   .description = "What a GPU holds at the peak of a model's step, and what would make it fit",
                   .example = "  ddpsim memory configs/llama-2-7b.yaml --set workload.micro_batch=4",
                   .run = [options] { memory(*options); }};
   options->add_to(command);
   options->add_ds_config_to(command);
+  command.options.push_back(output_option(
+      "--timeline", &options->timeline,
+      "Write a step of the fullest rank as a snapshot for PyTorch's memory viewer (pytorch.org/memory_viz)"));
+  command.options.push_back(
+      output_option("--plot", &options->plot, "Draw the same as a picture", "FILE.svg"));
   return command;
 }
 

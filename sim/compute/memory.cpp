@@ -41,14 +41,15 @@ double ffn_values(const Transformer& model, const MemoryUse& use, bool of_expert
 
 // Bytes a token, of what a block keeps, by what makes it.
 struct KeptBytes {
-  double norm_inputs, matrix_inputs;  // hidden values; with a byte for each of dropout's masks
+  double norm_inputs, matrix_inputs, masks;  // hidden values; dropout's, a byte each
   double heads, ups, latents;  // queries, keys, values and attention's output; what the up-projections make
                                // of latent attention's, among them; what those are made of
   double routed, router;       // tokens as they leave for experts and as they arrive; logits in float32
   double feed_forward, activated, shared;  // of all of the layer its output's input; of shared experts
   double scores;
   [[nodiscard]] double all() const {
-    return norm_inputs + matrix_inputs + heads + latents + routed + router + feed_forward + shared + scores;
+    return norm_inputs + matrix_inputs + masks + heads + latents + routed + router + feed_forward + shared +
+           scores;
   }
   [[nodiscard]] double of(RecomputedModule module, bool has_experts) const {
     switch (module) {
@@ -93,7 +94,8 @@ KeptBytes kept_bytes(const Transformer& model, const StepShape& shape, double by
   };
   KeptBytes kept{};
   kept.norm_inputs = 2 * (shape.casts_gradients ? 4 : bytes) * h / split;
-  kept.matrix_inputs = (2 * input + (setup.use.dropout ? 2 : 0)) * h / split;
+  kept.matrix_inputs = 2 * input * h / split;
+  if (setup.use.dropout) kept.masks = 2 * h / split;
   kept.heads = bytes * (query + keys_values + output) + (setup.float8_inputs ? output : 0);
   if (model.head_norms) kept.heads += bytes * static_cast<double>(of.query + of.key) / t;
   if (is_latent) {
@@ -184,16 +186,13 @@ double loss(const Transformer& model, const StepShape& shape, double bytes, cons
 // What sharded weights are gathered into, and gradients reduced from, a unit at a time (PyTorch's
 // _fsdp_collectives.py): the ends' unit stays from the first pass to the last reduction; a block's comes with
 // the next one's; gradients in the type of the pass are copied into what is reduced.
-struct GatheredUnits {
-  double loss = 0, backward = 0, end = 0;
-};
 GatheredUnits gathered(const Transformer& model, const StepShape& shape, double bytes,
                        const MemorySetup& setup, const PipelineStage& stage,
                        std::optional<BlockKind> largest) {
   if (setup.sharding != Sharding::weights || !setup.gathers_units) return {};
   double ends = ends_parameters(model, shape, stage), reduced = bytes + setup.unit_gradient;
   double unit = largest ? setup.unit_layers * held_parameters(model, shape, *largest).all() : 0;
-  return {bytes * ends, bytes * 2 * (ends + unit) + reduced * unit, reduced * ends};
+  return {Bytes(bytes * ends), Bytes(bytes * 2 * (ends + unit) + reduced * unit), Bytes(reduced * ends)};
 }
 
 }  // namespace
@@ -219,8 +218,8 @@ std::int64_t PipelineStage::recomputed() const {
   return all;
 }
 
-MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
-                      const MemorySetup& setup, const PipelineStage& stage) {
+StageMemory stage_memory(const Transformer& model, const StepShape& shape, int activation_bytes,
+                         const MemorySetup& setup, const PipelineStage& stage) {
   double bytes = activation_bytes;
   std::optional<BlockKind> largest;
   for (const auto& [kind, count, again] : stage.blocks)
@@ -234,11 +233,15 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
            share.experts * held.experts / (is_sharded ? setup.expert_shards : 1);
   };
 
-  MemoryParts parts;
-  parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights, {}));
-  parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients, setup.trained));
-  parts.optimizer =
+  StageMemory memory;
+  memory.always.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights, {}));
+  memory.always.optimizer =
       Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer, setup.trained));
+  memory.always.buckets = setup.buckets;
+  memory.always.workspaces = setup.workspaces;
+  memory.casts = Bytes(setup.state.casts * held.all());
+  memory.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients, setup.trained));
+  if (setup.keeps_gradients) memory.always.gradients = std::exchange(memory.gradients, {});
   double kept = 0, worked = 0;
   auto add = [&](std::int64_t layers, Recompute recompute, BlockKind kind) {
     if (layers <= 0) return;
@@ -252,28 +255,33 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
     add(again, shape.recompute, kind);
     add(count - again, Recompute::none, kind);
   }
-  kept *= stage.micro_batches_in_flight;
-  // Whichever is most: the loss; the backward pass of the last block; its end, when all gradients are there.
-  double casts = setup.state.casts * held.all(), gradients = parts.gradients.value();
-  auto units = gathered(model, shape, bytes, setup, stage, largest);
+  memory.kept = Bytes(kept);
+  memory.worked = Bytes(worked);
+  if (stage.is_last) memory.loss = Bytes(loss(model, shape, bytes, setup.use));
+  memory.units = gathered(model, shape, bytes, setup, stage, largest);
+  memory.outside = kCudaContext;
+  if (setup.communicators > 0)
+    memory.outside += kFirstCommunicator + (setup.communicators - 1) * kCommunicator;
+  if (setup.use.overhead) memory.outside = *setup.use.overhead;
+  memory.fragmentation = setup.use.fragmentation;
+  return memory;
+}
+
+MemoryParts StageMemory::peak(double in_flight) const {
   struct Moment {
-    double casts, gradients, activations, buckets;
-    [[nodiscard]] double all() const { return casts + gradients + activations + buckets; }
+    Bytes casts, gradients, activations, units;
+    [[nodiscard]] Bytes all() const { return casts + gradients + activations + units; }
   };
-  double early = setup.keeps_gradients ? gradients : 0;
-  std::array moments{
-      Moment{casts, early, kept + (stage.is_last ? loss(model, shape, bytes, setup.use) : 0), units.loss},
-      Moment{casts, early, kept + worked, units.backward}, Moment{0, gradients, worked, units.end}};
-  auto peak = std::ranges::max(moments, {}, &Moment::all);
-  parts.parameters += Bytes(peak.casts);
-  parts.gradients = Bytes(peak.gradients);
-  parts.activations = Bytes(peak.activations);
-  parts.buckets = setup.buckets + Bytes(peak.buckets);
-  parts.workspaces = setup.workspaces;
-  auto outside = kCudaContext;
-  if (setup.communicators > 0) outside += kFirstCommunicator + (setup.communicators - 1) * kCommunicator;
-  parts.other =
-      setup.use.overhead.value_or(outside) + Bytes((setup.use.fragmentation - 1) * (peak.all() - early));
+  std::array moments{Moment{casts, {}, in_flight * kept + loss, units.loss},
+                     Moment{casts, {}, in_flight * kept + worked, units.backward},
+                     Moment{{}, gradients, worked, units.end}};
+  auto most = std::ranges::max(moments, {}, &Moment::all);
+  auto parts = always;
+  parts.parameters += most.casts;
+  parts.gradients += most.gradients;
+  parts.activations = most.activations;
+  parts.buckets += most.units;
+  parts.other = outside + (fragmentation - 1) * most.all();
   return parts;
 }
 

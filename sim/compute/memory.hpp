@@ -73,8 +73,32 @@ struct MemoryParts {
   bool operator==(const MemoryParts&) const = default;
 };
 
-MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
-                      const MemorySetup& setup, const PipelineStage& stage);
+// Of sharded weights and their gradients, beside shards: at the loss, in the backward pass of a block, at its
+// end.
+struct GatheredUnits {
+  Bytes loss, backward, end;
+};
+
+// What a stage holds, and when.
+struct StageMemory {
+  MemoryParts always;
+  Bytes casts;      // of weights, from the forward to the end of the backward pass
+  Bytes gradients;  // where they come as activations go
+  Bytes kept;       // by all blocks, of a micro-batch, from its forward to its backward pass
+  Bytes worked;     // in a block's backward pass
+  Bytes loss;
+  GatheredUnits units;
+  Bytes outside;  // of the allocator
+  double fragmentation = 1;
+  // The most of: the loss; the backward pass of the last block; its end, when all gradients are there.
+  [[nodiscard]] MemoryParts peak(double micro_batches_in_flight) const;
+};
+StageMemory stage_memory(const Transformer& model, const StepShape& shape, int activation_bytes,
+                         const MemorySetup& setup, const PipelineStage& stage);
+inline MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
+                             const MemorySetup& setup, const PipelineStage& stage) {
+  return stage_memory(model, shape, activation_bytes, setup, stage).peak(stage.micro_batches_in_flight);
+}
 
 // What cuBLAS allocates by PyTorch's setting for the forward and for the backward thread, and Transformer
 // Engine, for one product and, of experts, for four at a time: 32 MiB each from Hopper on (torch/aten/src/

@@ -2,13 +2,13 @@
 
 namespace ddpsim {
 
-MemoryParts ModelStep::memory(const HeldStates& held) const {
+PipelineStage ModelStep::whole() const {
   PipelineStage all;
   all.add(model.kinds_of(0, model.layers), step.shape.recomputed);
-  return memory(held, all);
+  return all;
 }
 
-MemoryParts ModelStep::memory(const HeldStates& states, const PipelineStage& stage) const {
+StageMemory ModelStep::memory(const HeldStates& states, const PipelineStage& stage) const {
   auto held = states.state.value_or(state);
   // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
   if (states.sharding == Sharding::weights && !states.state) {
@@ -33,7 +33,7 @@ MemoryParts ModelStep::memory(const HeldStates& states, const PipelineStage& sta
       .communicators = states.communicators,
       .float8_inputs = step.precision == Precision::float8 && software.memory_use.transformer_engine,
       .flash = software.flash};
-  return memory_of(model, step.shape, activation_bytes(step.precision), setup, stage);
+  return stage_memory(model, step.shape, activation_bytes(step.precision), setup, stage);
 }
 
 StateBytes state_bytes(const TransformerStep& step) {

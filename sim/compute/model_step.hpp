@@ -32,8 +32,9 @@ struct ModelStep {
   StateBytes state;  // of a parameter, by dtype of gradients
   StepWork work;     // of a micro batch
 
-  [[nodiscard]] MemoryParts memory(const HeldStates& held) const;
-  [[nodiscard]] MemoryParts memory(const HeldStates& held, const PipelineStage& stage) const;
+  [[nodiscard]] PipelineStage whole() const;
+  [[nodiscard]] MemoryParts memory(const HeldStates& held) const { return memory(held, whole()).peak(1); }
+  [[nodiscard]] StageMemory memory(const HeldStates& held, const PipelineStage& stage) const;
 };
 
 // How many bytes a parameter takes: 32-bit weights, gradients and two moments, and with 16-bit compute the

@@ -109,10 +109,12 @@ class StepMaker {
     std::vector<double> shares;
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
       auto layers = options_.layers[static_cast<std::size_t>(shape.stage_of(rank, chunk))];
+      stage.chunks.push_back(layers);
       shares.push_back(static_cast<double>(layers) / std::max(1.0, static_cast<double>(stage.layers)));
     }
-    held.micro_batches_in_flight = most_in_flight(orders_[static_cast<std::size_t>(rank)], shares);
-    stage.memory = step_.memory(held_by(chunks), held);
+    stage.order = orders_[static_cast<std::size_t>(rank)];
+    stage.in_flight = most_in_flight(stage.order, shares);
+    stage.held = step_.memory(held_by(chunks), held);
   }
 
   struct Chunk {
@@ -230,8 +232,9 @@ class StepMaker {
 }  // namespace
 
 const ParallelStage& ParallelStep::fullest() const {
-  return *std::max_element(stages.begin(), stages.end(),
-                           [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
+  return *std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) {
+    return a.memory().peak() < b.memory().peak();
+  });
 }
 
 TrainedParameters trained_of(std::span<const LayerTrace* const> traces, bool splits_experts) {

@@ -50,7 +50,11 @@ struct ParallelStage {
   ContextPass context;
   ExpertPass expert;
   LinkUses on_links;  // by all three
-  MemoryParts memory;
+  StageMemory held;
+  double in_flight = 1;              // micro-batches, of all its layers
+  std::vector<PipelineTask> order;   // what it computes
+  std::vector<std::int64_t> chunks;  // their layers
+  [[nodiscard]] MemoryParts memory() const { return held.peak(in_flight); }
 };
 
 // A GPU's chunk of the layers, and what the strategy makes of it.

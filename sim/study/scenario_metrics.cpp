@@ -30,7 +30,7 @@ SharedModelMetrics shared_model_of(const ParallelStep& step) {
                              {}};
   metrics.expert = degrees.expert.ranks;
   metrics.expert_load = degrees.expert.load;
-  for (const auto& stage : step.stages) metrics.stages.push_back({stage.layers, stage.memory});
+  for (const auto& stage : step.stages) metrics.stages.push_back({stage.layers, stage.memory()});
   return metrics;
 }
 

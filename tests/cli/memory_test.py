@@ -2,6 +2,7 @@
 """`ddpsim memory` and what `simulate` says of a model: memory, MFU, tokens, cost."""
 import json
 import math
+import pickle
 import re
 
 import ddpsim_cli as cli
@@ -28,21 +29,66 @@ class MemoryTest(ModelTest):
 
     def test_parts(self):
         """6,738,415,616 parameters less the 4096 of the last norm, which no stage's sum has: 6 bytes of weights (float32 and
-        their casts), 4 of gradients and 4 in buckets, 8 of the optimizer."""
-        memory = self.memory()["memory"]
+        their casts), 4 of gradients, which several micro-batches add up, and 4 in buckets, 8 of the optimizer."""
+        memory = self.memory("--set", "ddp.accumulation_steps=2")["memory"]
         parameters = 6738415616 - 4096
         self.assertEqual(memory["parameters_bytes"], 6 * parameters)
         self.assertEqual(memory["gradients_bytes"], 4 * parameters)
         self.assertEqual(memory["optimizer_bytes"], 8 * parameters)
         self.assertAlmostEqual(memory["buckets_bytes"], 4 * 6738415616)
         self.assertFalse(memory["fits"])
-        self.assertEqual(memory["capacity_bytes"], 80e9)
+        self.assertEqual(memory["capacity_bytes"], 81559 * 2**20)
         views = self.memory("--set", "ddp.gradient_as_bucket_view=true")["memory"]
         self.assertEqual(views["buckets_bytes"], 0)
 
+    def test_a_timeline_has_the_peak(self):
+        """What PyTorch's viewer reads: each allocation once, freed at most once, and at the highest what the parts add up to."""
+        for more in ((), ("--set", "workload.recompute=full"), ("--set", "strategy=fsdp"), ("--set", "batch.global=256"),
+                     ("--set", "strategy=megatron", "--set", "parallelism={tensor: 2, pipeline: 4}", "--set", "batch.global=256")):
+            with self.subTest(more):
+                memory = self.memory(*more, "--timeline", "t.pickle", "--plot", "t.svg")["memory"]
+                (trace,) = pickle.loads((self.folder / "t.pickle").read_bytes())["device_traces"]
+                held, level, most = {}, 0, 0
+                for entry in trace:
+                    if entry["action"] == "alloc":
+                        self.assertNotIn(entry["addr"], held)
+                        held[entry["addr"]] = entry["size"]
+                        level += entry["size"]
+                    else:
+                        self.assertEqual(entry["action"], "free_completed")
+                        self.assertEqual(held.pop(entry["addr"]), entry["size"])
+                        level -= entry["size"]
+                    most = max(most, level)
+                self.assertAlmostEqual(most, memory["allocated_bytes"], delta=len(trace))
+                self.assertIn(b"the GPU's memory", self.read("t.svg"))
+        self.assertIn(".svg", self.fails(2, "memory", "m.yaml", "--plot", "t.png").stderr)
+
+    def test_stages_say_what_each_holds(self):
+        report = self.memory("--set", "strategy=megatron", "--set", "parallelism.pipeline=4", "--set", "batch.global=256")
+        self.assertEqual([stage["layers"] for stage in report["stages"]], [8, 8, 8, 8])
+        self.assertEqual(max(stage["allocated_bytes"] for stage in report["stages"]), report["memory"]["allocated_bytes"])
+
+    def test_modules_are_recomputed(self):
+        """Megatron's names: the attention core is what `selective` computes again; a feed-forward layer of 32 kept its three values of 11008 a token."""
+        def step(recompute, *more):
+            done = self.simulated("--set", f"workload.recompute={recompute}", "--set", "physics=none", "--set", "workload.framework=te-2025", "--set", "ddp.accumulation_steps=2", *more)
+            return done["iteration_s"], done["memory"]["activations_bytes"], done["hfu"]
+        self.assertEqual(step("{modules: [core_attn]}"), step("selective"))
+        none, mlp = step("none"), step("{modules: [mlp]}")
+        # The loss hides nothing of it: the block that is worked on is smaller than 6 bytes a logit.
+        self.assertAlmostEqual(none[1] - mlp[1], 32 * 4096 * 2 * 3 * 11008, delta=1)
+        self.assertGreater(mlp[0], none[0])
+        self.assertGreater(mlp[2], step("{modules: [layernorm]}")[2])
+        self.assertIn("unknown value 'norms'", self.fails(2, "simulate", "m.yaml", "--set", "workload.recompute={modules: [norms]}").stderr)
+
+    def test_dropout_keeps_masks(self):
+        """Two of a byte a hidden value in each of 32 blocks."""
+        none, masks = (self.memory("--set", "ddp.accumulation_steps=2", "--set", f"workload.dropout={said}")["memory"]["activations_bytes"] for said in ("false", "true"))
+        self.assertAlmostEqual(masks - none, 32 * 4096 * 2 * 4096, delta=1)
+
     def test_70b_on_one_gpu(self):
         done = self.ok("memory", "m.yaml", "--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=1")
-        self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 80 GB, \d+\.\d\d times its memory\n")
+        self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 86 GB, \d+\.\d\d times its memory\n")
         self.assertIn("over 32 ranks", done.stdout)
 
     def test_some_blocks_are_recomputed(self):
@@ -197,7 +243,7 @@ sweep: {strategy: [ddp, fsdp, megatron]}
         self.assertIn("none of the points fits into a GPU's memory", done.stdout)
 
     def test_memory_and_sweep_say_the_same(self):
-        """Of a GPU of 80 GB: 70.4 GB surely fit. One word of one function, in the table a shorter one."""
+        """Of a GPU of 85.5 GB: 81.2 GB surely fit. One word of one function, in the table a shorter one."""
         self.write("scenario.yaml", self.SCENARIO)
         words = {"fits": "yes", "may not fit": "maybe", "does not fit": "no"}
         seen = set()
