@@ -3,11 +3,13 @@
 #include <filesystem>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/compute/synthesize.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/resolve/doubts.hpp"
+#include "sim/text/attention_kernels.hpp"
 #include "sim/text/hugging_face_config.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/software_file.hpp"
@@ -67,12 +69,14 @@ class WorkloadReader {
                                                             : given_.located(*compute, "workload.compute"));
     software_ = files_.software(path, gpu_.name);
     is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
-    if (workload_.attention && workload_.attention->flash) software_.flash = *workload_.attention->flash;
-    if (workload_.attention && software_.flash && software_.attention == 0)
+    if (!workload_.attention || !workload_.attention->kernel) return;
+    take_kernel(software_, given_.located(*workload_.attention->kernel, "workload.attention.kernel"),
+                gpu_.name);
+    if (software_.flash && software_.attention == 0)
       throw InputError(
           place("attention.kernel"),
           fmt::format("software '{}' says nothing of a flash kernel's share of the peak", software_.name),
-          "use a framework with attention: flash");
+          fmt::format("name the kernel: {}", fmt::join(attention_kernels(), ", ")));
   }
 
   [[nodiscard]] WhoseSoftware whose() const {

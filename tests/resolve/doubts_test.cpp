@@ -207,6 +207,14 @@ TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
   EXPECT_THAT(with("tensor: 8, sequence: true}\ntensor: {overlap: async_tp",
                    "llama-3-8b, micro_batch: 1, sequence: 4096"),
               ElementsAre("async_tp"));
+  // Kernels that nobody measured on such GPUs, where attention is much of a step.
+  const std::string fa3 = "llama-3-8b, micro_batch: 1, attention: {kernel: fa3}, sequence: ";
+  EXPECT_THAT(with("tensor: 8", fa3 + "65536"), ElementsAre());
+  auto on_b200 = [&](const std::string& sequence) {
+    return steps(read("topology: dgx-b200, world_size: 8", "strategy: megatron\n", fa3 + sequence));
+  };
+  EXPECT_THAT(on_b200("65536"), ElementsAre("attention"));
+  EXPECT_THAT(on_b200("4096"), ElementsAre());  // a tenth of the operations
 }
 
 TEST_F(OfScenarios, PhysicsThatNothingCalibrated) {

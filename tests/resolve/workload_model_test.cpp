@@ -173,7 +173,11 @@ TEST(WorkloadModel, ModelsRefused) {
       error_of("{model: gpt2, micro_batch: 1, framework: megatron-eager-2021, attention: {kernel: flash}}",
                "a100-sxm4-80gb"),
       "a.yaml:1:83-87: software 'megatron-eager-2021' says nothing of a flash kernel's share of the peak; "
-      "use a framework with attention: flash");
+      "name the kernel: triton-2023, fa2, fa3, fa4, cudnn8, cudnn9");
+  EXPECT_EQ(
+      error_of("{model: gpt2, micro_batch: 1, attention: {kernel: fa22}}", "a100-sxm4-80gb"),
+      "a.yaml:1:51-54: no attention kernel is called 'fa22'; did you mean 'fa2'?; those with a name are "
+      "flash, unfused, triton-2023, fa2, fa3, fa4, cudnn8, cudnn9");
   EXPECT_EQ(error_of("{model: bert-base-qa, micro_batch: 1, sequence: 384, recompute: full}"),
             "a.yaml:1:65-68: a list of layers says nothing that 'recompute' could change; only a "
             "transformer's sizes (kind: transformer) do");

@@ -167,8 +167,7 @@ Type<Optimizer> optimizer_rows() {
 Type<Workload> workload_rows() {
   auto attention = nested(
       Rows<Attention>("attention")
-          .key<&Attention::flash>("kernel", maybe(word<bool>({{"flash", true}, {"unfused", false}})),
-                                  "Which kernel")
+          .key<&Attention::kernel>("kernel", maybe(text()), "Which kernel")
           .usually("the software's")
           .key<&Attention::causal>("causal", maybe(boolean()), "Whether tokens see only those before them")
           .usually("the model's"));
