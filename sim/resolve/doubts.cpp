@@ -19,7 +19,7 @@ constexpr std::int64_t kLongSequence = 65536, kSmallExpert = 1024;
 constexpr double kMuchAttention = 0.25;  // of a forward pass' operations
 
 // Whose GPUs some software/*.yaml was fitted on.
-constexpr std::array<std::string_view, 3> kFittedArchitectures{"ampere", "hopper", "blackwell"};
+constexpr std::array<std::string_view, 4> kFittedArchitectures{"volta", "ampere", "hopper", "blackwell"};
 
 // Both 16-bit types have the same rate.
 Precision alike(Precision precision) {

@@ -63,7 +63,8 @@ class WorkloadReader {
     is_default_ = !framework && !compute;
     std::string path;
     if (is_default_)
-      path = find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework));
+      path = find_preset(PresetKind::software, usual_framework(gpu_))
+                 .value_or(std::string(usual_framework(gpu_)));
     else
       path = files_.path_of(PresetKind::software, framework ? given_.located(*framework, "workload.framework")
                                                             : given_.located(*compute, "workload.compute"));
@@ -240,6 +241,11 @@ class WorkloadReader {
 };
 
 }  // namespace
+
+std::string_view usual_framework(const GpuDescription& gpu) {
+  bool is_old = gpu.architecture == "volta" || gpu.architecture == "turing";
+  return is_old ? "apex-2019" : "fsdp-eager-2023";
+}
 
 AnyModel read_any_model(const std::string& path) {
   auto root = config::load_yaml(path, "a model");

@@ -52,11 +52,11 @@ TEST(ComputeDoubts, OfASoftware) {
   elsewhere.is_for_gpu = false;
   EXPECT_THAT(classes(elsewhere, "hopper", Precision::bfloat16),
               ElementsAre("compute other_gpu", "physics launches"));
-  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16),
+  EXPECT_THAT(classes(elsewhere, "turing", Precision::bfloat16),
               ElementsAre("compute never", "physics launches"));
   EXPECT_THAT(classes(mine, "hopper", Precision::bfloat16, WhoseSoftware::calibrated),
               ElementsAre("compute calibrated"));
-  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16, WhoseSoftware::calibrated),
+  EXPECT_THAT(classes(elsewhere, "turing", Precision::bfloat16, WhoseSoftware::calibrated),
               ElementsAre("compute never", "physics launches"));
 }
 

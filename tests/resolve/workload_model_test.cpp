@@ -78,10 +78,13 @@ TEST(WorkloadModel, WithoutBfloat16ItIsFloat16) {
   auto workload = read("{model: gpt2, micro_batch: 1}", "v100-sxm2-32gb");
   EXPECT_EQ(workload.step->step.precision, Precision::float16);
   EXPECT_EQ(workload.step->step.shape.sequence, 1024);  // GPT-2's positions
-  ASSERT_EQ(workload.notes.size(), 2U);
-  EXPECT_EQ(workload.notes[1], (Note{"software-other-gpu",
-                                     "software fsdp-eager-2023 was not fitted on NVIDIA V100 SXM2 32GB: its "
-                                     "shares are those of H100"}));
+  EXPECT_EQ(workload.step->software.name, "apex-2019");
+  EXPECT_EQ(workload.notes.size(), 1U);
+  auto turing = read("{model: gpt2, micro_batch: 1}", "t4");
+  ASSERT_EQ(turing.notes.size(), 2U);
+  EXPECT_EQ(turing.notes[1],
+            (Note{"software-other-gpu",
+                  "software apex-2019 was not fitted on NVIDIA T4: its shares are those of V100"}));
 }
 
 // As a layer trace it is read back as it was written, forward times with it.

@@ -177,7 +177,7 @@ Type<Workload> workload_rows() {
           .usually("required without `workload.model`")
           .key<&Workload::framework>("framework", maybe(text()),
                                      "Software whose share of the GPU's peak is reached: a name, or a file")
-          .usually("fsdp-eager-2023")
+          .usually("fsdp-eager-2023; of Volta and Turing apex-2019")
           .key<&Workload::compute>("compute", maybe(text()), "Calibrated compute times: a file")
           .usually("none")
           .key<&Workload::model>("model", any(),
