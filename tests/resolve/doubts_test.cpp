@@ -80,7 +80,8 @@ TEST(ComputeDoubts, FittedGenerationsAreThoseOfTheSoftwareFiles) {
     bool has_shares = false;
     for (const auto& software : files("software"))
       for (const auto& word : software_gpus(software.path().string()))
-        has_shares = has_shares || description.name.find(word) != std::string::npos;
+        has_shares = has_shares || (description.name.find(word) != std::string::npos &&
+                                    read_software(software.path().string(), word).derived_from.empty());
     auto& fitted = is_fitted[description.architecture];
     fitted = fitted || has_shares;
   }

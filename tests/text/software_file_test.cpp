@@ -110,6 +110,7 @@ TEST(SoftwareFile, TheShippedOnesAreRead) {
     auto software = read_software(entry.path(), "NVIDIA H100");
     EXPECT_EQ(software.name, entry.path().stem());
     for (const auto& gpu : software_gpus(entry.path())) {
+      if (!read_software(entry.path(), gpu).derived_from.empty()) continue;
       double gemm = read_software(entry.path(), gpu).gemm;
       least = std::min(least, gemm);
       most = std::max(most, gemm);
@@ -128,7 +129,8 @@ TEST(SoftwareFile, IsReadAsItWasWritten) {
       auto software = read_software(entry.path(), gpu);
       software.judged_error.reset();
       if (!software.derived_from.empty())  // a step of such a GPU may have changed it
-        software.derived_from = "", software.is_for_gpu = true, software.fitted_on = gpu;
+        software.derived_from = "", software.is_for_gpu = software.is_kernel_for_gpu = true,
+        software.fitted_on = gpu;
       auto path = folder.write("again.yaml", write_software(software, gpu, "one\ntwo"));
       EXPECT_EQ(read_software(path, gpu), software) << entry.path() << " " << gpu;
     }
