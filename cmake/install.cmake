@@ -17,7 +17,7 @@ install(TARGETS ddpsim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ddpsi
 # ddpsim_install_presets(<folder> <component>): where sim/text/presets.cpp looks for them, with the traces that scenarios name; those of
 # real runs on the testbed stay behind.
 function(ddpsim_install_presets folder component)
-  foreach(kind IN ITEMS topologies gpus models software fabrics calibrations evidence configs)
+  foreach(kind IN ITEMS topologies gpus models software kernels fabrics calibrations evidence configs)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${kind} DESTINATION ${folder} COMPONENT ${component}
             FILES_MATCHING PATTERN "*.yaml" PATTERN "testbed-*" EXCLUDE)
   endforeach()

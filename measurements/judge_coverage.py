@@ -26,7 +26,7 @@ from judge_steps import Judge, merged, read_rows, table  # noqa: E402
 FAMILIES = {"foundry-A100": "llm-foundry, A100", "foundry-H100": "llm-foundry, H100", "foundry-H100-fp8": "llm-foundry, H100, float8", "titan": "torchtitan, FSDP",
             **judge_parallel.SETS, "bigscience-14400": judge_parallel.SETS["bigscience"]}
 NORMAL = NormalDist()
-OF_STEPS = {"experts", "small_experts", "context", "context_long", "async_tp"}
+OF_STEPS = {"experts", "small_experts", "context", "context_long", "attention", "async_tp"}
 MOST_OF_KIND = 8
 SHARES = [i / 20 for i in range(1, 20)]
 CONSTANT = [math.log(1.15) / NORMAL.inv_cdf(0.9) * NORMAL.inv_cdf(share) for share in SHARES]

@@ -19,9 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PARALLEL = ROOT / "measurements/training/parallel.csv"
 TORCHTITAN = ROOT / "measurements/training/torchtitan.csv"
 EXPERTS = ROOT / "measurements/training/experts.csv"
+LONG = ROOT / "measurements/training/long.csv"
 SETS = {"vtrain": "vTrain, A100", "bigscience": "bigscience, A100", "bigscience-14400": "bigscience, 14400 wide", "korthikanti": "Korthikanti, A100",
         "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100", "titan-2d": "torchtitan, FSDP x tensor, H100",
-        "titan-cp": "torchtitan, FSDP and context, H100", "bridge-moe": "Megatron-Bridge, Qwen3 and gpt-oss",
+        "titan-cp": "torchtitan, FSDP and context, H100", "nemo-long": "NeMo, long sequences, H100",
+        "bridge-moe": "Megatron-Bridge, Qwen3 and gpt-oss",
         "bridge-latent": "Megatron-Bridge, DeepSeek-V3 and Kimi K2"}
 FUSED = ROOT / "software/megatron-fused-2022.yaml"
 ONE_ROW = {"korthikanti": FUSED, "bridge": FUSED.parent / "te-2025.yaml"}    # whose software --one-row fits
@@ -37,11 +39,12 @@ IMPLEMENTATIONS = {
     "bigscience": JEAN_ZAY, "bigscience-14400": JEAN_ZAY,
     "korthikanti": {**A100S, "strategy": "megatron", "workload": {"framework": FUSED.stem}},
     "bridge": {**H100S, **TE}, "mlperf": {**H100S, **TE},
+    "nemo-long": merged({**H100S, **TE}, {"workload": {"attention": {"kernel": "cudnn8"}}}),
     "titan-2d": TITAN, "titan-cp": {**TITAN, "context": {"kind": "all_gather"}},    # PyTorch's default
 }
 
 # What a prediction does without, or has instead: what it changes in a scenario, and the sets of which it says something.
-NONE_FITTED = ("titan-2d", "titan-cp")
+NONE_FITTED = ("titan-2d", "titan-cp", "nemo-long")
 MIXTURES = ("bridge-moe", "bridge-latent")
 ALL = tuple(name for name in SETS if name not in NONE_FITTED + MIXTURES)
 INTERLEAVED = ("korthikanti", "bridge", "mlperf")
@@ -80,7 +83,7 @@ class Step(Row):
     def name(self):
         split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline") if self.degree(axis) > 1)
         more = "" if self.recompute == "none" else f", recompute {self.recompute}"
-        if self.set.startswith("titan"):
+        if self.set in NONE_FITTED:
             more += f", {self.dtype}" + (", async TP" if self.overlap == "async_tp" else "") + (f", sequence {self.sequence}" if self.degree("context") > 1 else "")
         return f"{self.model} on {self.gpus} {CARDS[self.gpu]}, {split or 'data'}, micro-batches {self.micro_batches} of {self.micro_batch}{more}"
 
@@ -146,7 +149,7 @@ class Mixture(Step):
 
 def read_steps(sets):
     data_parallel = [row for row in read_rows(kind=Step) if row.set == "vtrain"]
-    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) + read_rows(EXPERTS, Mixture) if row.set in sets]
+    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) + read_rows(LONG, Step) + read_rows(EXPERTS, Mixture) if row.set in sets]
 
 
 def changed(row, change):
@@ -178,8 +181,9 @@ def judge_sets(errors):
         ("Megatron-Bridge, Llama 3 70B, H100: all fitted one number", those(lambda row: row.set == "bridge"), 5),
         ("MLPerf GPT-3, H100: none fitted", those(lambda row: row.set == "mlperf"), None),
         ("torchtitan, FSDP x tensor: collectives waited for, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "none"), None),
-        ("torchtitan, FSDP x tensor: async TP, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "async_tp"), None),
+        ("torchtitan, FSDP x tensor: async TP, all fitted one number", those(lambda row: row.set == "titan-2d" and row.overlap == "async_tp"), None),
         ("torchtitan, FSDP and context: none fitted", those(lambda row: row.set == "titan-cp"), None),
+        ("NeMo, long sequences: the eight that fitted nothing", those(lambda row: row.set == "nemo-long" and row.judged), 5),
         ("Megatron-Bridge, Qwen3 and gpt-oss: all fitted what experts take", those(lambda row: row.set == "bridge-moe"), 16),
         ("Megatron-Bridge, DeepSeek-V3 and Kimi K2: none fitted", those(lambda row: row.set == "bridge-latent"), None),
     ]

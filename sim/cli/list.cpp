@@ -17,6 +17,7 @@
 #include "sim/report/preset_list.hpp"
 #include "sim/resolve/rccl.hpp"
 #include "sim/resolve/workload_model.hpp"
+#include "sim/text/attention_kernels.hpp"
 #include "sim/text/evidence_file.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
@@ -114,6 +115,11 @@ PresetRow software_row(const std::string& name) {
           word("about", title_of(path))};
 }
 
+PresetRow kernels_row(const std::string& name) {
+  return {word("name", name), word("kernels", fmt::format("{}", fmt::join(attention_kernels(), ", "))),
+          word("about", title_of(*find_preset(PresetKind::kernels, name)))};
+}
+
 PresetRow fabric_row(const std::string& name) {
   auto path = *find_preset(PresetKind::fabrics, name);
   const auto& most = read_weather_file(path).rows.back();
@@ -158,11 +164,15 @@ PresetRow evidence_row(const std::string& name) {
 
 PresetRow row_of(PresetKind kind, const std::string& name) {
   using Row = PresetRow (*)(const std::string&);
-  static const std::map<PresetKind, Row> rows{
-      {PresetKind::topologies, topology_row}, {PresetKind::gpus, gpu_row},
-      {PresetKind::models, model_row},        {PresetKind::software, software_row},
-      {PresetKind::fabrics, fabric_row},      {PresetKind::calibrations, calibration_row},
-      {PresetKind::evidence, evidence_row},   {PresetKind::configs, config_row}};
+  static const std::map<PresetKind, Row> rows{{PresetKind::topologies, topology_row},
+                                              {PresetKind::gpus, gpu_row},
+                                              {PresetKind::models, model_row},
+                                              {PresetKind::software, software_row},
+                                              {PresetKind::kernels, kernels_row},
+                                              {PresetKind::fabrics, fabric_row},
+                                              {PresetKind::calibrations, calibration_row},
+                                              {PresetKind::evidence, evidence_row},
+                                              {PresetKind::configs, config_row}};
   return rows.at(kind)(name);
 }
 

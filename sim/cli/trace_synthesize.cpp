@@ -119,7 +119,9 @@ std::string command_line(const SynthesizeOptions& options, const LayerTrace& tra
   if (options.model) {
     add_given("--dtype", options.compute);
     add("--gradients", options.gradients);
-    add("--framework", options.framework.value_or(std::string(kUsualFramework)));
+    auto gpu =
+        options.gpu ? read_gpu(preset_path(PresetKind::gpus, "--gpu", *options.gpu)) : GpuDescription();
+    add("--framework", options.framework.value_or(std::string(usual_framework(gpu))));
     add_given("--recompute", options.recompute);
     add_given("--attention", options.attention);
     add_given("--gpu", options.gpu);

@@ -40,6 +40,9 @@ struct Software {
   double gemm = 0, attention = 0;
   std::optional<double> gemm_fp32 = {}, gemm_tf32 = {};  // of products in these types, where they differ
   double narrow_heads = 1;  // factor on attention's share for each time that a head is half of 128 wide
+  // Tokens by which causal attention's kernel computes longer rows: tiles that the diagonal cuts, and their
+  // uneven lengths.
+  double attention_ramp = 0;
   double elementwise =
       1;                 // factor on the traffic of element-wise kernels; 1: norms and activations are fused
   Seconds host = {};     // to launch a kernel
@@ -57,15 +60,18 @@ struct Software {
   bool flash = true;                  // attention whose scores never reach memory
   bool causal_skip = true;            // that leaves out the masked half
   bool early_stop = false;            // recomputation ends before the block's last product
+  bool repeats_keys = false;  // keys and values are repeated for every query head before ranks exchange them
   // Mean error of the measured steps that it was not fitted to; none: nobody measured it, or they were
   // fitted.
   std::optional<double> judged_error = {};
   // Share of tensor-parallel collectives that runs under products; none: nobody measured it.
   std::optional<double> tensor_hidden = {};
-  bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
-  std::string fitted_on = {};  // that GPU: "A100"
-  int ranks = 8;               // of the steps it was fitted to, which waited for the slowest of so many
-  double spread = 0;           // of those GPUs' speed, standard deviation over median: how slow that one was
+  bool is_for_gpu = true;         // its shares were fitted on this GPU; else they are those of another
+  std::string derived_from = {};  // whose shares they are, where no step of such a GPU was fitted
+  bool is_kernel_for_gpu = true;  // the same of the attention kernel's
+  std::string fitted_on = {};     // that GPU: "A100"
+  int ranks = 8;                  // of the steps it was fitted to, which waited for the slowest of so many
+  double spread = 0;  // of those GPUs' speed, standard deviation over median: how slow that one was
   std::vector<Precision> types = {};  // that its shares were fitted or judged in; none: any
   // Up to which it was fitted or judged; 0: not known.
   struct Scope {

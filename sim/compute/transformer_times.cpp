@@ -96,6 +96,7 @@ Seconds TransformerTimes::attention_products(BlockKind kind) const {
   double all = b * s * model_.attention_operations(kind.attention, shape_.sequence) / shape_.tensor;
   if (is_flash(kind)) {
     double met = law_.software().causal_skip ? model_.unmasked(kind.attention, shape_.sequence) : 1;
+    if (met < 1) met += law_.software().attention_ramp / (2 * s);
     return law_.attention_kernel(all * met / shape_.context, head);
   }
   if (kind.attention == AttentionKind::linear) return law_.products(all);

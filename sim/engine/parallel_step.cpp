@@ -295,8 +295,9 @@ std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split) {
   double of_a_value =
       static_cast<double>(shape.tokens()) / shape.tensor * activation_bytes(split.step.precision);
   auto of = split.model.widths(split.model.largest_kind().attention);
+  auto keys_values = split.software.repeats_keys ? of.query + of.output : of.key + of.value;
   return {Bytes(of_a_value * static_cast<double>(of.query)),
-          Bytes(of_a_value * static_cast<double>(of.key + of.value))};
+          Bytes(of_a_value * static_cast<double>(keys_values))};
 }
 
 // Of what is gathered each rank has a part; of counts a whole number for each expert, of what a router chose

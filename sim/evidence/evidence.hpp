@@ -69,6 +69,8 @@ inline constexpr std::array kEvidenceClasses{
     EvidenceClass{Subject::step, "small_experts", "many small experts", Moves::step},
     EvidenceClass{Subject::step, "context", "sequences over several GPUs", Moves::step},
     EvidenceClass{Subject::step, "context_long", "long sequences over several GPUs", Moves::step},
+    EvidenceClass{Subject::step, "attention", "an attention kernel that nobody measured on such GPUs",
+                  Moves::step},
     EvidenceClass{Subject::step, "async_tp", "tensor parallelism under products", Moves::step},
     EvidenceClass{Subject::physics, "launches", "the host's launches", Moves::launches},
     EvidenceClass{Subject::physics, "hooks", "DeepSpeed's hooks", Moves::hooks},

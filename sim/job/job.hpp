@@ -46,7 +46,8 @@ struct Rescale {
   bool operator==(const Rescale&) const = default;
 };
 struct Attention {
-  std::optional<bool> flash, causal;
+  std::optional<std::string> kernel;
+  std::optional<bool> causal;
   bool operator==(const Attention&) const = default;
 };
 struct Workload {

@@ -16,9 +16,10 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kLongSequence = 65536, kSmallExpert = 1024;
+constexpr double kMuchAttention = 0.25;  // of a forward pass' operations
 
 // Whose GPUs some software/*.yaml was fitted on.
-constexpr std::array<std::string_view, 3> kFittedArchitectures{"ampere", "hopper", "blackwell"};
+constexpr std::array<std::string_view, 4> kFittedArchitectures{"volta", "ampere", "hopper", "blackwell"};
 
 // Both 16-bit types have the same rate.
 Precision alike(Precision precision) {
@@ -147,6 +148,16 @@ std::string_view class_of(const Topology& topology, const Communication& communi
   return class_within(first_node(cluster, group), calibration, communicator);
 }
 
+// Share of a forward pass' operations that attention's kernel has.
+double attention_share(const ModelStep& step) {
+  auto sequence = step.step.shape.sequence;
+  double attention = 0;
+  for (const auto& [kind, count] : step.model.kinds())
+    attention += static_cast<double>(count) * step.model.attention_operations(kind.attention, sequence) *
+                 step.model.unmasked(kind.attention, sequence);
+  return attention / (attention + 2 * static_cast<double>(step.model.active_parameters(sequence)));
+}
+
 // Whom the host's pace may hold up besides.
 std::vector<Doubt> by_shares(std::string_view name, std::string what) {
   return {doubt_of(Subject::compute, name, std::move(what)), doubt_of(Subject::physics, "launches")};
@@ -272,6 +283,8 @@ void add_step_doubts(Scenario& scenario) {
   if (step.model.has_experts())
     doubts.push_back(
         doubt_of(Subject::step, step.model.experts.ffn < kSmallExpert ? "small_experts" : "experts"));
+  if (step.software.flash && !step.software.is_kernel_for_gpu && attention_share(step) > kMuchAttention)
+    doubts.push_back(doubt_of(Subject::step, "attention"));
   if (!scenario.parallel) return;
   if (scenario.parallel->options.degrees.context > 1)
     doubts.push_back(

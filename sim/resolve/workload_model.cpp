@@ -3,11 +3,13 @@
 #include <filesystem>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/compute/synthesize.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/resolve/doubts.hpp"
+#include "sim/text/attention_kernels.hpp"
 #include "sim/text/hugging_face_config.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/software_file.hpp"
@@ -61,19 +63,22 @@ class WorkloadReader {
     is_default_ = !framework && !compute;
     std::string path;
     if (is_default_)
-      path = find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework));
+      path = find_preset(PresetKind::software, usual_framework(gpu_))
+                 .value_or(std::string(usual_framework(gpu_)));
     else
       path = files_.path_of(PresetKind::software, framework ? given_.located(*framework, "workload.framework")
                                                             : given_.located(*compute, "workload.compute"));
     software_ = files_.software(path, gpu_.name);
     is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
-    if (workload_.attention && workload_.attention->flash) software_.flash = *workload_.attention->flash;
     if (workload_.dropout) software_.memory_use.dropout = *workload_.dropout;
-    if (workload_.attention && software_.flash && software_.attention == 0)
+    if (!workload_.attention || !workload_.attention->kernel) return;
+    take_kernel(software_, given_.located(*workload_.attention->kernel, "workload.attention.kernel"),
+                gpu_.name);
+    if (software_.flash && software_.attention == 0)
       throw InputError(
           place("attention.kernel"),
           fmt::format("software '{}' says nothing of a flash kernel's share of the peak", software_.name),
-          "use a framework with attention: flash");
+          fmt::format("name the kernel: {}", fmt::join(attention_kernels(), ", ")));
   }
 
   [[nodiscard]] WhoseSoftware whose() const {
@@ -238,6 +243,11 @@ class WorkloadReader {
 };
 
 }  // namespace
+
+std::string_view usual_framework(const GpuDescription& gpu) {
+  bool is_old = gpu.architecture == "volta" || gpu.architecture == "turing";
+  return is_old ? "apex-2019" : "fsdp-eager-2023";
+}
 
 AnyModel read_any_model(const std::string& path) {
   auto root = config::load_yaml(path, "a model");

@@ -12,8 +12,8 @@
 
 namespace ddpsim {
 
-// The software where none is named.
-inline constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
+// The software where none is named: of GPUs without bfloat16, on which no flash kernel of it runs, another.
+std::string_view usual_framework(const GpuDescription& gpu);
 
 // A transformer by its sizes, or a list of layers.
 struct AnyModel {

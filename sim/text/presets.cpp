@@ -22,10 +22,11 @@ struct KindNames {
   const char* folder;
   const char* one;
 };
-constexpr std::array<KindNames, 8> kKinds{{{"topologies", "topology"},
+constexpr std::array<KindNames, 9> kKinds{{{"topologies", "topology"},
                                            {"gpus", "GPU"},
                                            {"models", "model"},
                                            {"software", "software"},
+                                           {"kernels", "table of kernels"},
                                            {"fabrics", "fabric"},
                                            {"calibrations", "calibration"},
                                            {"evidence", "evidence"},

@@ -5,6 +5,7 @@
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/attention_kernels.hpp"
 #include "sim/text/evidence_file.hpp"
 #include "sim/text/file_rows.hpp"
 #include "sim/variability/expected_slowest.hpp"
@@ -19,6 +20,8 @@ struct SoftwareFile : Software {
   SoftwareFile() { spread = kUsualSpread; }
   std::optional<Scope> given_scope = {};
   std::optional<Seconds> usual_host = {};
+  std::string kernel = {};
+  SourceSpan kernel_span = {};
   Value gpus = {};
   std::optional<Value> evidence = {};
 };
@@ -27,30 +30,43 @@ Type<double> positive(double most) {
   return above_zero(number(0, most), "nothing would ever end", "write a number above 0");
 }
 
+// Of a data sheet's peak; a boost clock can beat it.
+Type<double> share() {
+  return positive(1.5);
+}
+
+Rows<Software>& add_attention(Rows<Software>& rows) {
+  return rows.key<&Software::attention>("attention", share(), "Share of the peak of the attention kernel")
+      .key<&Software::attention_ramp>("attention_ramp", number(0, 1e5),
+                                      "Tokens that causal rows are longer by")
+      .key<&Software::narrow_heads>("narrow_heads", share(), "Factor on it for each halving of a head");
+}
+
 const Section& share_rows() {
-  constexpr double kMostShare = 1.5;  // of a data sheet's peak; a boost clock can beat it
-  auto share = positive(kMostShare);
-  static const Section section =
-      Rows<Software>("gpus")
-          .key<&Software::gemm>("gemm", share, "Share of the peak that large aligned products sustain")
-          .key<&Software::gemm_fp32>("gemm_fp32", maybe(share), "The same of products in float32")
-          .key<&Software::gemm_tf32>("gemm_tf32", maybe(share), "The same of products in TF32")
-          .key<&Software::attention>("attention", share, "Share of the peak of the attention kernel")
-          .key<&Software::narrow_heads>("narrow_heads", share, "Factor on it for each halving of a head")
-          .key<&Software::elementwise>("elementwise", positive(100), "Factor on element-wise traffic")
-          .key<&Software::memory>("memory", share, "Share of the memory bandwidth")
-          .key<&Software::queue>("queue", number(1, 1000), "How far launches run ahead")
-          .key<&Software::k_ramp>("k_ramp", number(0, 1e6), "Start and end of a tile, as elements of k")
-          .key<&Software::unaligned>("unaligned", share, "Factor on products of unaligned sizes")
-          .key<&Software::unaligned_attention>("unaligned_attention", share, "The same of attention")
-          .key<&Software::fp8_cast>("fp8_cast", number(0, 1000), "Bytes moved per quantised element")
-          .key<&Software::loss_bytes>("loss_bytes", number(0, 1000), "Bytes moved per logit")
-          .key<&Software::rotary_bytes>("rotary_bytes", number(0, 1000), "The same per query and key value")
-          .key<&Software::weight_cast>("weight_cast", number(0, 1000), "The same per weight, by autocast")
-          .key<&Software::optimizer_bytes>("optimizer_bytes", number(0, 1000), "Bytes moved per parameter")
-          .key<&Software::host>("host", time(), "To launch a kernel")
-          .key<&Software::types>("types", list(word(kWorkloadPrecisionNames)), "Fitted or judged in")
-          .key<&Software::judged_error>("judged_error", maybe(number(0, 10)), "Of steps not fitted");
+  auto share = software_keys::share();
+  static const Section section = [&] {
+    Rows<Software> rows("gpus");
+    rows.key<&Software::gemm>("gemm", share, "Share of the peak that large aligned products sustain")
+        .key<&Software::gemm_fp32>("gemm_fp32", maybe(share), "The same of products in float32")
+        .key<&Software::gemm_tf32>("gemm_tf32", maybe(share), "The same of products in TF32");
+    add_attention(rows)
+        .key<&Software::elementwise>("elementwise", positive(100), "Factor on element-wise traffic")
+        .key<&Software::memory>("memory", share, "Share of the memory bandwidth")
+        .key<&Software::queue>("queue", number(1, 1000), "How far launches run ahead")
+        .key<&Software::k_ramp>("k_ramp", number(0, 1e6), "Start and end of a tile, as elements of k")
+        .key<&Software::unaligned>("unaligned", share, "Factor on products of unaligned sizes")
+        .key<&Software::unaligned_attention>("unaligned_attention", share, "The same of attention")
+        .key<&Software::fp8_cast>("fp8_cast", number(0, 1000), "Bytes moved per quantised element")
+        .key<&Software::loss_bytes>("loss_bytes", number(0, 1000), "Bytes moved per logit")
+        .key<&Software::rotary_bytes>("rotary_bytes", number(0, 1000), "The same per query and key value")
+        .key<&Software::weight_cast>("weight_cast", number(0, 1000), "The same per weight, by autocast")
+        .key<&Software::optimizer_bytes>("optimizer_bytes", number(0, 1000), "Bytes moved per parameter")
+        .key<&Software::host>("host", time(), "To launch a kernel")
+        .key<&Software::types>("types", list(word(kWorkloadPrecisionNames)), "Fitted or judged in")
+        .key<&Software::judged_error>("judged_error", maybe(number(0, 10)), "Of steps not fitted")
+        .key<&Software::derived_from>("derived_from", text(), "Whose shares these are, if not such a GPU's");
+    return Section(rows);
+  }();
   return section;
 }
 
@@ -84,12 +100,11 @@ const Section& software_rows() {
       Rows<SoftwareFile>("software")
           .kind("software")
           .needs<&Software::name>("name", text(), "Of this software")
-          .needs<&Software::flash>("attention",
-                                   word(config::Words<bool>{{"flash", true}, {"unfused", false}}),
-                                   "Whether scores stay in the kernel")
+          .needs<&SoftwareFile::kernel>("attention", text(), "Its kernel")
           .needs<&SoftwareFile::usual_host>("host", maybe(time()), "To launch a kernel")
           .key<&Software::tensor_hidden>("tensor_hidden", maybe(number(0, 1)), "Of collectives, hidden")
           .key<&Software::early_stop>("early_stop", boolean(), "Recomputation ends before the last product")
+          .key<&Software::repeats_keys>("repeats_keys", boolean(), "Ranks exchange keys of all query heads")
           .key<&Software::ranks>("ranks", whole(1, kLargestWorldSize), "Of the steps it was fitted to")
           .key<&Software::spread>("spread", number(0, kLargestSpread), "Of their speed")
           .key<&SoftwareFile::given_scope>("scope", maybe(scope), "Up to which it was fitted or judged")
@@ -110,6 +125,7 @@ const std::vector<config::Entry>& entries_of(const Value& gpus) {
 SoftwareFile read_file(const std::string& path) {
   Value root = config::load_yaml(path, "software");
   auto file = read_root<SoftwareFile>(software_rows(), root);
+  file.kernel_span = root.find("attention")->value.span;
   entries_of(file.gpus);
   return file;
 }
@@ -133,6 +149,13 @@ const keys::Section& file_rows::software() {
 const keys::Section& file_rows::shares() {
   return software_keys::share_rows();
 }
+const keys::Section& file_rows::attention_shares() {
+  static const keys::Section section = [] {
+    keys::Rows<Software> rows("kernels");
+    return keys::Section(software_keys::add_attention(rows));
+  }();
+  return section;
+}
 
 Software read_software(const std::string& path, std::string_view gpu) {
   using namespace software_keys;
@@ -141,16 +164,18 @@ Software read_software(const std::string& path, std::string_view gpu) {
   software.host = *file.usual_host;
   software.scope = file.given_scope.value_or(Software::Scope{});
   const auto& entry = entry_for(file.gpus, gpu, software.is_for_gpu);
+  take_kernel(software, {file.kernel, file.kernel_span}, gpu);
   auto rows = share_rows();
   rows.name = entry.key;
   keys::Places places;
   read_section(rows, entry.value, &software, {places});
   software.fitted_on = entry.key;
+  if (!software.derived_from.empty()) software.is_for_gpu = false, software.fitted_on = software.derived_from;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
   if (software.flash && software.attention == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak the flash kernel reaches",
-                     "add attention: 0.3, or say attention: unfused");
+                     "add attention: 0.3, or say which kernel it is: attention: fa2");
   return software;
 }
 
@@ -172,12 +197,14 @@ std::string write_software(const Software& software, const std::string& gpu, con
   SoftwareFile file;
   static_cast<Software&>(file) = software;
   file.usual_host = software.host;
+  file.kernel = software.flash ? "flash" : "unfused";
   if (software.scope != Software::Scope{}) file.given_scope = software.scope;
   std::string text = "# ";
   for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
   auto rows = share_rows();
   std::erase_if(rows.rows, [&](const Row& row) {
-    return row.name == "host" || (software.attention == 0 && row.name == "attention");
+    return row.name == "host" || row.name == "derived_from" ||
+           (software.attention == 0 && row.name == "attention");
   });
   auto written = fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""),
                              double_quoted(gpu), lines_of(rows, static_cast<const Software*>(&file), "    "));

@@ -22,7 +22,7 @@ class ListTest(cli.CliTest):
 
     def test_kinds(self):
         kinds = json.loads(self.ok("list", "--json", "-").stdout)["kinds"]
-        self.assertEqual([row["kind"] for row in kinds], ["topologies", "gpus", "models", "software", "fabrics", "calibrations", "evidence", "configs"])
+        self.assertEqual([row["kind"] for row in kinds], ["topologies", "gpus", "models", "software", "kernels", "fabrics", "calibrations", "evidence", "configs"])
         for row in kinds:
             names = list(self.list(row["kind"]))
             self.assertEqual((row["names"], row["example"]), (len(names), names[0]))
@@ -94,7 +94,7 @@ class ListTest(cli.CliTest):
     def test_an_unknown_kind(self):
         done = self.fails(2, "list", "gpu")
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
-                                      "hint: the kinds are topologies, gpus, models, software, fabrics, calibrations, evidence, configs\n")
+                                      "hint: the kinds are topologies, gpus, models, software, kernels, fabrics, calibrations, evidence, configs\n")
         self.assertEqual(done.stdout, "")
 
 
@@ -165,7 +165,7 @@ class InstalledTest(cli.CliTest):
         subprocess.run(["cmake", "--install", build, "--prefix", self.folder / "usr", "--component", "simulator"], check=True,
                        stdout=subprocess.DEVNULL)
         program = self.folder / "usr/bin/ddpsim"
-        for kind in ("topologies", "gpus", "models", "software", "fabrics", "calibrations"):
+        for kind in ("topologies", "gpus", "models", "software", "kernels", "fabrics", "calibrations"):
             self.assertEqual({path.name for path in (self.folder / "usr/share/ddpsim" / kind).iterdir()},
                              {path.name for path in (cli.SOURCE_ROOT / kind).glob("*.yaml")})
         # Its own presets, not those of the sources.

@@ -391,9 +391,9 @@ class ShardedTest(ParallelTest):
 
 
 class ContextTest(ParallelTest):
-    """llama-3-8b: 32 layers, queries of 4,096 and keys of 1,024 values, on 32 H100s; a sequence of 65,536 tokens shared by 4."""
+    """llama-3-8b: 32 layers, queries of 4,096 values, and as many keys as torchtitan repeats them for, on 32 H100s; a sequence of 65,536 tokens shared by 4."""
     SETS = ("physics=none", "parallelism={context: 4}")
-    KEYS_VALUES = 2 * 16384 * 1024 * 2
+    KEYS_VALUES = 2 * 16384 * 4096 * 2
     QUERIES = 16384 * 4096 * 2
 
     def setUp(self):

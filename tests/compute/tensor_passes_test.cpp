@@ -66,7 +66,9 @@ TEST(TensorPasses, WhatIsHidden) {
   EXPECT_DOUBLE_EQ(ms(measured.tensor_forward.busy), 16);
   // A measured share has the second gathers in it.
   EXPECT_NEAR(ms(times_of(TensorOverlap::measured, true).block().tensor_backward.exposed), 4, 1e-9);
-  EXPECT_NEAR(ms(times_of(TensorOverlap::pipelined, false).block().tensor_forward.exposed), 4, 1e-9);
+  // Of 16 ms three chunks of four could hide, and 0.34 of them do.
+  EXPECT_NEAR(ms(times_of(TensorOverlap::pipelined, false).block().tensor_forward.exposed), 16 - 0.34 * 12,
+              1e-9);
 }
 
 // An all-reduce under the weights' gradients: of query-key-value (3 x 4096 / 4 columns) and the feed-forward

@@ -158,6 +158,24 @@ TEST(ComputeLaw, AttentionOfNarrowHeads) {
   EXPECT_DOUBLE_EQ(law.attention_kernel(1e12, 32).value(), 1e12 / (0.64 * wide));
 }
 
+// Llama 2 7B: causal rows of 4,096 tokens take as long as 5,120 would; without a mask none is longer.
+TEST(TransformerTimes, CausalRowsAreLonger) {
+  auto software = software_of("fsdp-a100");
+  software.host = 0_us;
+  auto forward = [&](double ramp, bool causal) {
+    software.attention_ramp = ramp;
+    auto model = *find_transformer("llama-2-7b");
+    model.causal = causal;
+    StepShape shape{.micro_batch = 1, .sequence = 4096};
+    return TransformerTimes(model, gpu_of("A100-80"), software, Precision::bfloat16, shape)
+        .block()
+        .forward.time;
+  };
+  double attention = 4 * 4096.0 * 4096 * 4096 / 2 / (312e12 * 0.315);
+  EXPECT_NEAR((forward(1024, true) - forward(0, true)).value(), 0.25 * attention, 1e-12);
+  EXPECT_EQ(forward(1024, false), forward(0, false));
+}
+
 // Llama 2 7B: 4096 wide, as many queries as keys; 125 bytes of each for 2,048 tokens, 31 % of it forward. The
 // device's time grows by it, where the host is no matter. GPT-2 has learned positions.
 TEST(TransformerTimes, RotaryEmbeddings) {

@@ -8,9 +8,9 @@ from chapter import Chapter, main
 # Mean error in %: half a point above what it was when the chapter was written.
 BARS = {"vTrain, A100: all": 7.1, "vTrain: data parallel only": 3.9, "vTrain: pipeline, tensor 1": 2.6, "vTrain: tensor, one stage": 10.9,
         "vTrain: tensor and pipeline": 8.4, "bigscience, A100: all": 6.3, "bigscience: the other half of these jobs": 6.9,
-        "bigscience: 14400 wide, none fitted": 6.4, "Megatron-Bridge, Llama 3 70B, H100: all fitted one number": 4.8, "MLPerf GPT-3, H100: none fitted": 2.5,
-        "torchtitan, FSDP x tensor: collectives waited for, none fitted": 6.9, "torchtitan, FSDP x tensor: async TP, none fitted": 13.3,
-        "torchtitan, FSDP and context: none fitted": 27.0, "Megatron-Bridge, Qwen3 and gpt-oss: all fitted what experts take": 23.3, "Megatron-Bridge, DeepSeek-V3 and Kimi K2: none fitted": 6.7}
+        "bigscience: 14400 wide, none fitted": 6.4, "Megatron-Bridge, Llama 3 70B, H100: all fitted one number": 1.2, "MLPerf GPT-3, H100: none fitted": 0.8,
+        "torchtitan, FSDP x tensor: collectives waited for, none fitted": 5.8, "torchtitan, FSDP x tensor: async TP, all fitted one number": 7.0,
+        "torchtitan, FSDP and context: none fitted": 25.7, "NeMo, long sequences: the eight that fitted nothing": 2.7, "Megatron-Bridge, Qwen3 and gpt-oss: all fitted what experts take": 23.1, "Megatron-Bridge, DeepSeek-V3 and Kimi K2: none fitted": 6.6}
 REGRETS = {"vTrain, A100": 2.8, "bigscience, A100": 4.3}
 ROWS = {"vtrain": (0, 605), "bigscience": (23, 47), "bigscience-14400": (0, 14), "korthikanti": (1, 8), "bridge": (6, 6), "mlperf": (0, 2)}
 
@@ -64,6 +64,18 @@ class TorchTitan(Judged):
         lines = (self.root / "measurements/training/torchtitan.csv").read_text().splitlines()
         rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
         self.assertEqual([(row[0], row[2]) for row in rows], 10 * [("titan-2d", "false")] + 3 * [("titan-cp", "false")])
+
+
+class Long(Judged):
+    def test_the_document_is_up_to_date(self):
+        self.check("nemo-long")
+
+    def test_the_longest_fitted(self):
+        lines = (self.root / "measurements/training/long.csv").read_text().splitlines()
+        rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
+        self.assertEqual([row[2] for row in rows], 8 * ["false"] + ["true"])
+        fitted = next(line for line in self.answer_to("--only", "nemo-long") if line.endswith("| fitted |"))
+        self.assertLessEqual(abs(float(cells_of(fitted)[2])), 0.6)
 
 
 class Experts(Judged):

@@ -79,7 +79,7 @@ def test_what_cannot_be(arguments, message):
         ddpsim.collective_time(*arguments)
 
 
-@pytest.mark.parametrize("kind", ["topologies", "gpus", "models", "software", "fabrics", "calibrations", "configs"])
+@pytest.mark.parametrize("kind", ["topologies", "gpus", "models", "software", "kernels", "fabrics", "calibrations", "configs"])
 def test_presets_come_with_the_package(root, kind):
     files = {path.stem for path in (root / kind).glob("*.yaml") if not path.stem.startswith("testbed-")}
     names = ddpsim.presets(kind)

@@ -53,7 +53,7 @@ def test_a_dictionarys_place_is_in_its_json():
 def test_errors_travel(tmp_path):
     error = error_of(lambda: ddpsim.presets("planets"))
     copy = pickle.loads(pickle.dumps(error))
-    assert str(copy) == str(error) and copy.hint == error.hint == "the kinds are topologies, gpus, models, software, fabrics, calibrations, evidence, configs"
+    assert str(copy) == str(error) and copy.hint == error.hint == "the kinds are topologies, gpus, models, software, kernels, fabrics, calibrations, evidence, configs"
 
 
 @pytest.mark.parametrize("action", [

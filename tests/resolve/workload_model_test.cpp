@@ -78,10 +78,13 @@ TEST(WorkloadModel, WithoutBfloat16ItIsFloat16) {
   auto workload = read("{model: gpt2, micro_batch: 1}", "v100-sxm2-32gb");
   EXPECT_EQ(workload.step->step.precision, Precision::float16);
   EXPECT_EQ(workload.step->step.shape.sequence, 1024);  // GPT-2's positions
-  ASSERT_EQ(workload.notes.size(), 2U);
-  EXPECT_EQ(workload.notes[1], (Note{"software-other-gpu",
-                                     "software fsdp-eager-2023 was not fitted on NVIDIA V100 SXM2 32GB: its "
-                                     "shares are those of H100"}));
+  EXPECT_EQ(workload.step->software.name, "apex-2019");
+  EXPECT_EQ(workload.notes.size(), 1U);
+  auto turing = read("{model: gpt2, micro_batch: 1}", "t4");
+  ASSERT_EQ(turing.notes.size(), 2U);
+  EXPECT_EQ(turing.notes[1],
+            (Note{"software-other-gpu",
+                  "software apex-2019 was not fitted on NVIDIA T4: its shares are those of V100"}));
 }
 
 // As a layer trace it is read back as it was written, forward times with it.
@@ -173,7 +176,11 @@ TEST(WorkloadModel, ModelsRefused) {
       error_of("{model: gpt2, micro_batch: 1, framework: megatron-eager-2021, attention: {kernel: flash}}",
                "a100-sxm4-80gb"),
       "a.yaml:1:83-87: software 'megatron-eager-2021' says nothing of a flash kernel's share of the peak; "
-      "use a framework with attention: flash");
+      "name the kernel: triton-2023, fa2, fa3, fa4, cudnn8, cudnn9");
+  EXPECT_EQ(
+      error_of("{model: gpt2, micro_batch: 1, attention: {kernel: fa22}}", "a100-sxm4-80gb"),
+      "a.yaml:1:51-54: no attention kernel is called 'fa22'; did you mean 'fa2'?; those with a name are "
+      "flash, unfused, triton-2023, fa2, fa3, fa4, cudnn8, cudnn9");
   EXPECT_EQ(error_of("{model: bert-base-qa, micro_batch: 1, sequence: 384, recompute: full}"),
             "a.yaml:1:65-68: a list of layers says nothing that 'recompute' could change; only a "
             "transformer's sizes (kind: transformer) do");

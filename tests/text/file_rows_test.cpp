@@ -86,6 +86,7 @@ TEST(FileRows, AreDocumented) {
   expect_documented("### A list of layers", file_rows::layer());
   expect_documented("## Software (YAML)", file_rows::software());
   expect_documented("## Software (YAML)", file_rows::shares());
+  expect_documented("## Attention kernels (YAML)", file_rows::attention_shares());
   auto evidence = tables_below("## Evidence (YAML)");
   for (const auto& one : kEvidenceClasses) {
     auto subject = fmt::format("`{}`", name_in(kSubjectNames, one.of));

@@ -188,8 +188,7 @@ Type<Optimizer> optimizer_rows() {
 Type<Workload> workload_rows() {
   auto attention = nested(
       Rows<Attention>("attention")
-          .key<&Attention::flash>("kernel", maybe(word<bool>({{"flash", true}, {"unfused", false}})),
-                                  "Which kernel")
+          .key<&Attention::kernel>("kernel", maybe(text()), "Which kernel")
           .usually("the software's")
           .key<&Attention::causal>("causal", maybe(boolean()), "Whether tokens see only those before them")
           .usually("the model's"));
@@ -199,7 +198,7 @@ Type<Workload> workload_rows() {
           .usually("required without `workload.model`")
           .key<&Workload::framework>("framework", maybe(text()),
                                      "Software whose share of the GPU's peak is reached: a name, or a file")
-          .usually("fsdp-eager-2023")
+          .usually("fsdp-eager-2023; of Volta and Turing apex-2019")
           .key<&Workload::compute>("compute", maybe(text()), "Calibrated compute times: a file")
           .usually("none")
           .key<&Workload::model>("model", any(),
