@@ -91,11 +91,14 @@ def passes_of(folder):
 
 
 def predicted(ddpsim, row, folder):
-    workload, topology, zero, zero3, micro_batches = JOBS[row["job"]]
+    """A job's name may end with `, unfused`."""
+    name, *unfused = row["job"].split(", ")
+    workload, topology, zero, zero3, micro_batches = JOBS[name]
     text = f"""workload: {{{workload}, micro_batch: {row['batch']}}}
 cluster: {{topology: {topology}, world_size: {row['gpus']}}}
 strategy: {row['strategy']}
 ddp: {{accumulation_steps: {micro_batches}}}
+optimizer: {{fused: {'false' if unfused else 'true'}}}
 evidence: none
 """
     if row["strategy"] != "ddp":
@@ -118,7 +121,7 @@ def report_table(ddpsim, folder):
     firsts = {}
     for row in rows_of("deepspeed/reports.csv"):
         value, measured = predicted(ddpsim, row, folder), float(row["measured"])
-        of_value, of_measured = firsts.setdefault((row["report"], row["job"], row["quantity"]), (value, measured))
+        of_value, of_measured = firsts.setdefault((row["report"], row["job"].split(", ")[0], row["quantity"]), (value, measured))
         print(f"| {row['report']} | {row['job']} | {row['gpus']} x {row['batch']} | {row['version']} | {row['strategy']} | {row['quantity'].replace('_per_', '/').replace('_', ', ')} | "
               f"{number(measured)} | {number(value)} | {100 * (value / measured - 1):+.0f} | {measured / of_measured:.2f} | {value / of_value:.2f} |")
 

@@ -42,7 +42,7 @@ class Reports(Chapter):
         """Of two rows of a report and job that differ by more than a tenth: stages, releases, and stage 3 as it grows."""
         groups = {}
         for row in self.rows():
-            groups.setdefault((row[0], row[1], row[5]), []).append((float(row[6]), float(row[7])))
+            groups.setdefault((row[0], row[1].split(", ")[0], row[5]), []).append((float(row[6]), float(row[7])))
         compared = 0
         for key, rows in groups.items():
             for i, (measured, predicted) in enumerate(rows):
