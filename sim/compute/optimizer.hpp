@@ -23,6 +23,7 @@ struct Optimizer {
   bool master = true;     // of 16-bit weights there is a float32 copy
   bool clip_norm = true;  // gradients by their norm, which ranks that hold different parts add up
   double matrices = 1;  // share of the parameters that are matrices of blocks: Muon's, the others are AdamW's
+  bool fused = true;    // AdamW by one kernel; else by PyTorch's foreach, on a CPU one tensor at a time
   bool operator==(const Optimizer&) const = default;
 
   // Bytes of a parameter's moments: two of Adam's, one with momentum and of Muon's, none of plain SGD; of
@@ -34,8 +35,12 @@ struct Optimizer {
   }
   // Bytes that its step moves of a parameter, where AdamW with float32 moments moves so many: moments are
   // read and written; without a copy 16-bit weights are (4), instead of the copy and a 16-bit result (10).
+  // Foreach goes over them again and again: 2.3 times as long on an H200, 2.6 on an H100 (float32 of
+  // measurements/h200/optimizer.csv and h100's).
   [[nodiscard]] double moved_bytes(double of_adamw, bool has_16_bit_weights) const {
-    return of_adamw - 16 + 2 * moment_bytes() - (has_16_bit_weights && !master ? 6 : 0);
+    constexpr double kForeach = 2.4;
+    double moved = of_adamw - 16 + 2 * moment_bytes() - (has_16_bit_weights && !master ? 6 : 0);
+    return fused ? moved : kForeach * moved;
   }
 };
 

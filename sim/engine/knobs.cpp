@@ -60,7 +60,8 @@ void turn(Scenario& scenario, const Knobs& knobs) {
   auto& hooks = scenario.physics.overheads.hooks;
   if (knobs.interference) scenario.physics.interference = *knobs.interference;
   if (knobs.spread) scenario.physics.spread.ranks = *knobs.spread;
-  for (auto* one : {&hooks.module, &hooks.gradient, &hooks.parameter}) *one = knobs.hooks * *one;
+  for (auto* one : {&hooks.module, &hooks.gradient, &hooks.parameter, &hooks.count})
+    *one = knobs.hooks * *one;
   bool computes = knobs.compute != 1 || knobs.launches != 1;
   if (scenario.parallel && slows_passes(knobs)) {
     auto step = std::make_shared<ParallelStep>(*scenario.parallel);

@@ -119,7 +119,8 @@ void set_software(Scenario& scenario, const Software& software) {
 
 void retime_plan(Scenario& scenario) {
   if (!scenario.strategy_plan) return;
-  if (auto plan = scenario.strategy_plan->retimed(*scenario.trace)) scenario.strategy_plan = std::move(plan);
+  if (auto plan = scenario.strategy_plan->retimed(*scenario.trace, scenario.model_step.get()))
+    scenario.strategy_plan = std::move(plan);
 }
 
 bool Scenario::is_asynchronous() const {

@@ -39,10 +39,12 @@ struct Passes {
   bool operator==(const Passes&) const = default;
 };
 
-// What a framework's hooks take of the host, launches of kernels with it: of a module in a pass, of a
-// gradient that is reduced, of a parameter that is stepped. A pass takes as long at least.
+// What a framework's hooks take of the host: of a module in a pass, of a gradient that is reduced, of a
+// parameter that is stepped; of counting a parameter, where a release's hooks do. A pass takes as long at
+// least.
 struct Hooks {
   Seconds module, gradient, parameter;
+  Seconds count = {};
   bool operator==(const Hooks&) const = default;
 };
 

@@ -93,7 +93,7 @@ Hooks hooks_of(const GivenJob& given, const GpuDescription* gpu) {
   if (said.is_none || (!gpu && !given.job.physics.hooks)) return {};
   auto usual = given.job.strategy->hooks();
   return {said.module.value_or(usual.module), said.gradient.value_or(usual.gradient),
-          said.parameter.value_or(usual.parameter)};
+          said.parameter.value_or(usual.parameter), usual.count};
 }
 
 void settle_overheads(const GivenJob& given, const GpuDescription* gpu,

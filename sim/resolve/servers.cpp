@@ -136,7 +136,9 @@ void add_servers(const Files& files, const GivenJob& given, const Topology& topo
 void settle_host(Files& files, const GivenJob& given, const Collective* collective, Scenario& scenario) {
   const auto& section = given.job.host;
   auto& host = scenario.host;
+  constexpr double kFusedOverSingle = 6.6;  // measurements/h100/offload.csv
   host.adam_rate = section.adam_rate;
+  if (!given.job.optimizer.fused && !given.has("host.adam_rate")) host.adam_rate /= kFusedOverSingle;
   constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
   host.copy_bandwidth = section.copy_bandwidth.value_or(kUsual);
   if (!given.job.cluster.topology) return;

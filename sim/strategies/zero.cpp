@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -25,6 +26,11 @@ constexpr StrategyTraits kTraits{.name = {},
                                  .is_usual = true,
                                  .holds = StrategyTraits::Holds::gathered};
 
+// Of slices to their owners as many bytes go over each link as where they are scattered.
+Operation reduction_of(const ZeroOptions& options) {
+  return options.reduces_to_owners() ? Operation::reduce_scatter : Operation::all_reduce;
+}
+
 class Zero12Strategy final : public ZeroStrategy {
  public:
   Zero12Strategy(std::string_view its_name, int which) : ZeroStrategy(traits_of(its_name, which), which) {}
@@ -36,9 +42,9 @@ class Zero12Strategy final : public ZeroStrategy {
           .about("zero.offload_param");
     return std::make_shared<ZeroPlan>(input, stage, said);
   }
-  [[nodiscard]] Hooks hooks() const override { return {{}, kGradientHook, kParameterHook}; }
+  [[nodiscard]] Hooks hooks() const override { return {{}, kGradientHook, kParameterHook, kCount}; }
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
-    return with_experts(choice, {Operation::all_reduce, Operation::all_gather});
+    return with_experts(choice, {reduction_of(options(choice.sections)), Operation::all_gather});
   }
 
  private:
@@ -64,11 +70,40 @@ const When kGathers{[](const Job& job) { return !is_stage(job, 3); }, "strategie
 const When kOverlaps{[](const Job& job) { return !is_stage(job, 1) || job.parallelism.pipeline == 1; },
                      "one stage"};
 const When kZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
+const When kAhead{
+    [](const Job& job) { return is_stage(job, 3) && !ZeroStrategy::options(job.sections).gathers_in_turn(); },
+    "strategy zero3 of DeepSpeed 0.6 and later"};
+
+// "0.16.9", or "0.16" for 0.16.0.
+std::optional<DeepSpeedVersion> parse_version(std::string_view text) {
+  std::array<int, 3> parts{};
+  const char *at = text.data(), *end = at + text.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto [next, error] = std::from_chars(at, end, parts.at(i));
+    if (error != std::errc() || parts.at(i) < 0) return std::nullopt;
+    if (next == end && i > 0) return DeepSpeedVersion{parts[0], parts[1], parts[2]};
+    if (next == end || *next != '.') return std::nullopt;
+    at = next + 1;
+  }
+  return std::nullopt;
+}
+
+Type<DeepSpeedVersion> deepspeed_version() {
+  auto parse = [](const config::Value& value) {
+    auto text = config::as_string(value);
+    if (auto version = parse_version(text)) return *version;
+    throw InputError(value.span, fmt::format("'{}' is no version of DeepSpeed", text),
+                     "write it like 0.16.9");
+  };
+  return scalar_type<DeepSpeedVersion>(parse, text_of, shape_of(Dimension::release));
+}
 
 Type<ZeroOptions> zero_rows() {
   using O = ZeroOptions;
   return nested(
       Rows<O>("zero")
+          .key<&O::version>("version", maybe(deepspeed_version()), "DeepSpeed's release")
+          .usually("0.19.8, whose hooks were measured")
           .key<&O::reduce_bucket_size>("reduce_bucket_size", elements(1), "Elements")
           .deepspeed("zero_optimization.reduce_bucket_size")
           // A hundredth of DeepSpeed's 5e8 to twice as many.
@@ -78,13 +113,13 @@ Type<ZeroOptions> zero_rows() {
           .deepspeed("zero_optimization.allgather_bucket_size")
           .key<&O::prefetch_bucket_size>("prefetch_bucket_size", elements(0), "Elements")
           .deepspeed("zero_optimization.stage3_prefetch_bucket_size")
-          .when(kZero3)
+          .when(kAhead)
           .key<&O::max_live_parameters>("max_live_parameters", elements(0), "Elements")
           .deepspeed("zero_optimization.stage3_max_live_parameters")
-          .when(kZero3)
+          .when(kAhead)
           .key<&O::max_reuse_distance>("max_reuse_distance", elements(0), "Elements")
           .deepspeed("zero_optimization.stage3_max_reuse_distance")
-          .when(kZero3)
+          .when(kAhead)
           .key<&O::param_persistence_threshold>("param_persistence_threshold", elements(0), "Elements")
           .deepspeed("zero_optimization.stage3_param_persistence_threshold")
           .when(kZero3)
@@ -152,7 +187,9 @@ class ZeroAxis final : public DataAxis {
     done_ = {};
     if (turn.is_last) step_.start_last_backward();
     bool reduces = turn.is_last || plan_.stage == 2;
-    wait_ = reduces && !plan_.reduces_at_the_end() ? host_wait(hooks_of_gradients(), trace_.backward()) : 0;
+    wait_ = reduces && !plan_.reduces_at_the_end()
+                ? host_wait(hooks(), plan_.backward_launches, trace_.backward())
+                : 0;
     if (!reduces || plan_.reduces_at_the_end())
       backward_until(trace_.backward());
     else
@@ -160,8 +197,8 @@ class ZeroAxis final : public DataAxis {
   }
   void finish() override {
     if (!plan_.reduces_at_the_end()) return;
-    if (auto wait = hooks_of_gradients() - trace_.backward(); wait > Seconds())
-      step_.fixed(Activity::host_wait, turn_.micro_batch, wait);
+    if (auto wait = host_wait(hooks(), plan_.backward_launches, trace_.backward()); wait > 0)
+      step_.fixed(Activity::host_wait, turn_.micro_batch, wait * trace_.backward());
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
       step_.set_ready(b);
       for (auto gradient : plan_.gradients(b)) copy_in(b, gradient);
@@ -211,8 +248,9 @@ class ZeroAxis final : public DataAxis {
     if (reduction_) step_.wait(*std::exchange(reduction_, {}));  // independent_gradient_partition_epilogue
   }
 
-  [[nodiscard]] Seconds hooks_of_gradients() const {
-    return trained_tensors(trace_) * step_.overheads().hooks.gradient;
+  [[nodiscard]] Seconds hooks() const {
+    const auto& hooks = step_.overheads().hooks;
+    return trained_tensors(trace_) * hooks.gradient + plan_.counting(trace_, hooks);
   }
 
   void backward_until(Seconds time) {
@@ -239,22 +277,25 @@ class ZeroAxis final : public DataAxis {
       step_.pass(Activity::copy_in, bucket, step_.passes().in, 2 * held(trace_.gradients[gradient].elements));
   }
 
-  std::size_t all_reduce(std::size_t bucket, std::vector<std::size_t> after, Seconds longer) {
-    return step_.collective(plan_.buckets[bucket].of_experts, Activity::all_reduce, Operation::all_reduce,
-                            bucket, plan_.reduced(bucket), std::move(after), longer);
+  std::size_t reduction(std::size_t bucket, std::vector<std::size_t> after, Seconds longer) {
+    auto operation = reduction_of(plan_.options);
+    return step_.collective(
+        plan_.buckets[bucket].of_experts,
+        operation == Operation::all_reduce ? Activity::all_reduce : Activity::reduce_scatter, operation,
+        bucket, plan_.reduced(bucket), std::move(after), longer);
   }
   void reduce(std::size_t bucket) {
     if (plan_.overlaps) {  // on one stream
       std::vector<std::size_t> after{*step_.last_compute()};
       if (reduction_) after.push_back(*reduction_);
-      auto before = std::exchange(reduction_, all_reduce(bucket, std::move(after), offload(bucket)));
+      auto before = std::exchange(reduction_, reduction(bucket, std::move(after), offload(bucket)));
       if (before) step_.wait(*before);
       return;
     }
     // Read in the model's dtype, written and divided in that of the reduction.
     auto elements = plan_.buckets[bucket].elements;
     step_.pass(Activity::copy_in, bucket, step_.passes().in, held(elements) + 3 * plan_.reduced(bucket));
-    step_.wait_only_for(all_reduce(bucket, step_.pending(), {}));
+    step_.wait_only_for(reduction(bucket, step_.pending(), {}));
     auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks_of(plan_.buckets[bucket]) : 1.0;
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
@@ -304,6 +345,12 @@ ZeroPlan::ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said) :
       if (bucket.of_experts == of_experts) elements += bucket.elements;
     if (elements > 0) add_gathers(elements, of_experts ? *expert_ranks : ranks, of_experts, *this);
   }
+}
+
+std::shared_ptr<const StrategyPlan> ZeroPlan::retimed(const LayerTrace&, const ModelStep* step) const {
+  auto plan = std::make_shared<ZeroPlan>(*this);
+  plan->take_launches(step);
+  return plan;
 }
 
 std::unique_ptr<DataAxis> ZeroPlan::at_work(const LayerTrace& trace, StepBuilder& step) const {

@@ -3,11 +3,13 @@
 //
 // After stage_1_and_2.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): a gradient is copied into the bucket
 // as it arrives; before it would take the bucket beyond reduce_bucket_size elements, the bucket is
-// all-reduced (allreduce_and_copy_with_multiple_ranks) and each rank keeps its slice. Without overlap_comm
-// compute waits for that; with it for the one before (average_tensor: current_stream().wait_stream). ZeRO 2
-// reduces every micro-batch. ZeRO 1 reduces after the last one, and without overlap_comm not before its
-// backward pass has ended, in the order of registration (reduce_gradients). After the optimizer's step on
-// 1/n all parameters are gathered, in pieces (runtime/utils.py, all_gather_dp_groups).
+// all-reduced (allreduce_and_copy_with_multiple_ranks) and each rank keeps its slice; before 0.12.4 each
+// slice is reduced to its owner (average_tensor: dist.reduce), half the bytes over each link. Without
+// overlap_comm compute waits for that; with it for the one before (average_tensor:
+// current_stream().wait_stream). ZeRO 2 reduces every micro-batch. ZeRO 1 reduces after the last one, and
+// without overlap_comm not before its backward pass has ended, in the order of registration
+// (reduce_gradients). After the optimizer's step on 1/n all parameters are gathered, in pieces
+// (runtime/utils.py, all_gather_dp_groups).
 //
 // With offload_optimizer a rank's slice of a reduced bucket is copied to the host, on the stream that reduces
 // it and in float32 (async_inplace_copy_grad_to_fp32_buffer_from_gpu); under accumulation it is added up on
@@ -19,8 +21,22 @@
 
 namespace ddpsim {
 
+// "0.16.9".
+struct DeepSpeedVersion {
+  int major = 0, minor = 0, patch = 0;
+  auto operator<=>(const DeepSpeedVersion&) const = default;
+};
+// The one whose hooks were measured. `kCoalesced` (deepspeedai/DeepSpeed, pull request 1453): stage 3 gathers
+// ahead of what it computes. `kMultiRank` (4695): stages 1 and 2 all-reduce buckets. From `kCounting` (7780)
+// to before `kCountedOnce` (7886) each gradient's hook counts all parameters that take part.
+inline constexpr DeepSpeedVersion kMeasuredVersion{0, 19, 8}, kCoalesced{0, 6, 0}, kMultiRank{0, 12, 4},
+    kCounting{0, 18, 5}, kCountedOnce{0, 18, 7};
+
+std::string text_of(const DeepSpeedVersion& version);
+
 // zero/config.py; element counts.
 struct ZeroOptions {
+  std::optional<DeepSpeedVersion> version;  // absent: the one that was measured
   std::int64_t reduce_bucket_size = 500'000'000;
   std::int64_t allgather_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;   // absent: stage 3 does
@@ -34,29 +50,41 @@ struct ZeroOptions {
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
   std::int64_t param_persistence_threshold = 100'000;
+  [[nodiscard]] DeepSpeedVersion release() const { return version.value_or(kMeasuredVersion); }
+  [[nodiscard]] bool reduces_to_owners() const { return release() < kMultiRank; }
+  // A module of stage 3 gathers what it lacks, waits for it, and releases it.
+  [[nodiscard]] bool gathers_in_turn() const { return release() < kCoalesced; }
+  [[nodiscard]] bool counts_in_hooks() const { return release() >= kCounting && release() < kCountedOnce; }
   bool operator==(const ZeroOptions&) const = default;
 };
 
-// What hooks take of a host under DeepSpeed 0.19.8: geometric means over six passes of one rank of eight
-// whose collectives did nothing (measurements/h100/deepspeed.csv: 32 tokens of GPT-2 medium and Llama 1B,
-// 4,096 of GPT-2 large; a module with parameters 0.81 to 1.23 ms, a gradient 0.18 to 0.45). Not fitted:
-// DeepSpeed issue 1174 says 0.94 ms a module.
-constexpr Seconds kModuleHook = Seconds(1e-3), kGradientHook = Seconds(300e-6),
-                  kParameterHook = Seconds(60e-6), kSharedParameterHook = Seconds(200e-6);
-// By how much of what it computes a pass is longer, whose hooks take so much of the host.
-double host_wait(Seconds hooks, Seconds computed);
+// What hooks take of a host under DeepSpeed 0.19.8, launches of the model's kernels apart: geometric means
+// over six passes of one rank of eight whose collectives did nothing (measurements/h100/deepspeed.csv: 32
+// tokens of GPT-2 medium and Llama 1B, 4,096 of GPT-2 large; a module with parameters 0.69 to 1.07 ms, a
+// gradient 0.09 to 0.27). What counting a parameter takes: pull request 7886, whose 147 parameters took 76 ms
+// longer.
+constexpr Seconds kModuleHook = Seconds(880e-6), kGradientHook = Seconds(180e-6),
+                  kParameterHook = Seconds(60e-6), kSharedParameterHook = Seconds(200e-6),
+                  kCount = Seconds(3.5e-6);
+// By how much of what it computes a pass is longer whose hooks take so much of the host, which launches its
+// kernels, too.
+double host_wait(Seconds hooks, Seconds launches, Seconds computed);
 // How many gradients and parameters have hooks: those that are trained.
 double trained_tensors(const LayerTrace& trace);
 
 // What its stages have in common.
 struct ZeroPlanBase : BucketedPlan {
   ZeroOptions options;
-  bool overlaps = false;  // options.overlap_comm, or the stage's
+  bool overlaps = false;                        // options.overlap_comm, or the stage's
+  bool has_stages = false;                      // of a pipeline
+  Seconds forward_launches, backward_launches;  // of a model's kernels, recomputation with backward
 
   // Of a rank's part, on the GPU or the host.
   [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace) const;
   // What the optimizer's hooks take beyond it; all of it beside a step on the host.
   void wait_for_hooks(const LayerTrace& trace, StepBuilder& step) const;
+  // Of parameters in the gradients' hooks of a backward pass.
+  [[nodiscard]] Seconds counting(const LayerTrace& trace, const Hooks& hooks) const;
   // Of a rank's slice of so many reduced elements, to the host and, where they are added up, from it.
   struct MicroBatch {
     bool is_first, is_last;
@@ -74,6 +102,8 @@ struct ZeroPlanBase : BucketedPlan {
   // bucket, unless they are whole.
   [[nodiscard]] StateBytes kept_state(const Optimizer& optimizer, bool keeps_gradients) const;
   [[nodiscard]] Bytes largest_reduction() const;
+  // Where there is a step.
+  void take_launches(const ModelStep* step);
 };
 
 // A gradient's copy into its bucket is overheads.passes.in of it; flattening the bucket's slices and dividing
@@ -90,6 +120,8 @@ struct ZeroPlan final : ZeroPlanBase {
   ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said);
   [[nodiscard]] bool reduces_at_the_end() const { return stage == 1 && !overlaps; }
   [[nodiscard]] bool follows_registration() const override { return reduces_at_the_end(); }
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> retimed(const LayerTrace&,
+                                                            const ModelStep* step) const override;
   [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
 

@@ -16,16 +16,18 @@ class Zero3Axis final : public DataAxis {
       : DataAxis(step),
         trace_(trace),
         plan_(plan),
-        forward_wait_(wait_of(plan.forward, 1)),
-        backward_wait_(wait_of(plan.backward, plan.hooks_of_backward)) {}
+        forward_wait_(wait_of(plan.forward, hooks_of(plan.forward), plan.forward_launches)),
+        backward_wait_(wait_of(
+            plan.backward,
+            plan.hooks_of_backward * hooks_of(plan.backward) + plan.counting(trace, step.overheads().hooks),
+            plan.backward_launches)) {}
 
   void forward(const Turn& turn) override {
     launched_.assign(plan_.schedule.gathers.size(), 0);
     std::size_t module = 0;
     for (const auto& pass : plan_.forward) {
-      gathers(module++);
+      gathers(module++, turn, forward_wait_ * pass.duration);
       step_.compute(Activity::forward, turn.micro_batch, pass.duration);
-      wait_for_host(turn, forward_wait_ * pass.duration);
     }
     if (turn.is_last) step_.start_last_backward();
   }
@@ -33,9 +35,10 @@ class Zero3Axis final : public DataAxis {
     std::vector<std::size_t> reductions;
     std::size_t bucket = 0, place = 0, module = plan_.forward.size();
     for (const auto& pass : plan_.backward) {
-      gathers(module++);
+      // What was gathered to recompute is released before the gradients are computed.
+      if (plan_.options.gathers_in_turn() && plan_.hooks_of_backward > 1) gathers(module, turn, {});
+      gathers(module++, turn, turn.pace * backward_wait_ * pass.duration);
       step_.compute(Activity::backward, turn.micro_batch, turn.pace * pass.duration);
-      wait_for_host(turn, turn.pace * backward_wait_ * pass.duration);
       // The gradient with which the next bucket begins is what has this one reduced.
       for (auto gradient : pass.arrived) {
         if (trace_.gradients[gradient].is_frozen) continue;
@@ -61,10 +64,16 @@ class Zero3Axis final : public DataAxis {
   }
 
  private:
-  [[nodiscard]] double wait_of(const std::vector<ModulePass>& modules, int hooks) const {
+  [[nodiscard]] Seconds hooks_of(const std::vector<ModulePass>& modules) const {
+    return static_cast<double>(modules.size()) * step_.overheads().hooks.module;
+  }
+  // Of what the modules compute. A host that waits for what it gathers is never ahead of it.
+  [[nodiscard]] double wait_of(const std::vector<ModulePass>& modules, Seconds hooks,
+                               Seconds launches) const {
     Seconds all;
     for (const auto& one : modules) all += one.duration;
-    return host_wait(hooks * static_cast<double>(modules.size()) * step_.overheads().hooks.module, all);
+    if (plan_.options.gathers_in_turn()) return all > Seconds() ? hooks / all : 0;
+    return host_wait(hooks, launches, all);
   }
   void wait_for_host(const Turn& turn, Seconds time) {
     if (time > Seconds()) step_.fixed(Activity::host_wait, turn.micro_batch, time);
@@ -83,15 +92,18 @@ class Zero3Axis final : public DataAxis {
                             is_copied ? plan_.host.copy(held(elements) / plan_.ranks) : Seconds());
   }
 
-  void gathers(std::size_t module) {
+  // `host`: what the GPU waits for the hooks, beside what they gather, unless they wait for that themselves.
+  void gathers(std::size_t module, const Turn& turn, Seconds host) {
     const auto& schedule = plan_.schedule;
     const auto& own = schedule.modules[module];
     for (auto one : {own.fetch, own.prefetch})
       if (one) launched_[*one] = gather(*one, schedule.gathers[*one]);
+    if (!plan_.options.gathers_in_turn()) wait_for_host(turn, host);
     for (auto one : own.awaited) {
       step_.wait(launched_[one]);
       step_.pass(Activity::copy_out, one, step_.passes().out, 2 * held(schedule.gathers[one]));
     }
+    if (plan_.options.gathers_in_turn()) wait_for_host(turn, host);
   }
 
   // `reductions`: that nobody waits for yet.
@@ -134,7 +146,7 @@ class Zero3Strategy final : public ZeroStrategy {
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     return std::make_shared<Zero3Plan>(input, options(input.choice.sections));
   }
-  [[nodiscard]] Hooks hooks() const override { return {kModuleHook, {}, kSharedParameterHook}; }
+  [[nodiscard]] Hooks hooks() const override { return {kModuleHook, {}, kSharedParameterHook, kCount}; }
   [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {
     return {"zero.offload_optimizer", "zero.offload_param"};
   }
@@ -154,6 +166,7 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
   set(input, said);
   const auto& trace = input.trace;
   overlaps = said.overlap_comm.value_or(true);
+  if (said.gathers_in_turn()) options.prefetch_bucket_size = options.max_reuse_distance = 0;
   if (input.step && input.step->step.shape.recompute == Recompute::full) hooks_of_backward = 2;
   forward = forward_modules(trace);
   backward = backward_modules(trace);
@@ -164,7 +177,7 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
     backward.pop_back();
   auto modules = forward;
   modules.insert(modules.end(), backward.begin(), backward.end());
-  schedule = schedule_gathers(trace, modules, said);
+  schedule = schedule_gathers(trace, modules, options);
   std::vector<std::size_t> in_order;
   for (const auto& pass : backward) in_order.insert(in_order.end(), pass.arrived.begin(), pass.arrived.end());
   fill_buckets(trace, std::move(in_order), [&](std::span<const std::size_t> gradients, int) {
@@ -172,8 +185,9 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
   });
 }
 
-std::shared_ptr<const StrategyPlan> Zero3Plan::retimed(const LayerTrace& trace) const {
+std::shared_ptr<const StrategyPlan> Zero3Plan::retimed(const LayerTrace& trace, const ModelStep* step) const {
   auto plan = std::make_shared<Zero3Plan>(*this);
+  plan->take_launches(step);
   plan->forward = forward_modules(trace);
   plan->backward = backward_modules(trace);
   return plan;

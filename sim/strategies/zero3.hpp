@@ -4,9 +4,12 @@
 // After stage3.py and partitioned_param_coordinator.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): what a
 // module lacks is gathered as it is reached, then what comes next, prefetch_bucket_size elements and more, as
 // long as no more than max_live_parameters are live; gradients are reduced and scattered in buckets of
-// reduce_bucket_size elements. With overlap_comm, as it is by default, compute waits with a bucket until the
-// one three before it is reduced (max_param_reduce_events), without it for the bucket itself. Parameters of
-// no more than param_persistence_threshold elements are kept and gathered once, after the optimizer
+// reduce_bucket_size elements. Before 0.6 (fetch_sub_module of 0.3.16) nothing was gathered ahead and the
+// host waited for each gather (torch.cuda.synchronize, a norm of each parameter): gathers, hooks and compute
+// take turns, and recomputation gathers once more. With overlap_comm, as it is by default, compute waits with
+// a bucket until the one three before it is reduced (max_param_reduce_events), without it for the bucket
+// itself. Parameters of no more than param_persistence_threshold elements are kept and gathered once, after
+// the optimizer
 // (_post_step). What is offloaded to the host: gradients as in stages 1 and 2; what is stepped comes back in
 // the model's dtype (_reassign_or_swap_out_partitioned_parameters), unless parameters are offloaded, too:
 // then a rank's part is copied to the GPU before each gather. One communicator. The host is taken to be where
@@ -24,7 +27,8 @@ struct Zero3Plan final : ZeroPlanBase {
 
   Zero3Plan(const PlanInput& input, const ZeroOptions& said);
   [[nodiscard]] bool needs_forward_ends() const override { return true; }
-  [[nodiscard]] std::shared_ptr<const StrategyPlan> retimed(const LayerTrace& trace) const override;
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> retimed(const LayerTrace& trace,
+                                                            const ModelStep* step) const override;
   [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
 

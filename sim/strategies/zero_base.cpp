@@ -10,6 +10,10 @@
 
 namespace ddpsim {
 
+std::string text_of(const DeepSpeedVersion& version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
 double trained_tensors(const LayerTrace& trace) {
   return static_cast<double>(
       std::ranges::count_if(trace.gradients, [](const auto& one) { return !one.is_frozen; }));
@@ -40,6 +44,22 @@ void ZeroPlanBase::set(const PlanInput& input, const ZeroOptions& said) {
   param_dtype = said.param_dtype.value_or(input.choice.computed);
   reduce_dtype = said.reduce_dtype.value_or(param_dtype);
   options = said;
+  has_stages = input.part.stages > 1;
+  take_launches(input.step);
+}
+
+// Of a recorded step nobody knows them, and the host of a stage has other work.
+void ZeroPlanBase::take_launches(const ModelStep* known) {
+  if (!known || has_stages) return;
+  const auto& step = known->step;
+  TransformerTimes times(known->model, known->gpu, known->software, step.precision, step.shape);
+  forward_launches = backward_launches = {};
+  for (std::int64_t layer = 0; layer < known->model.layers; ++layer) {
+    auto block = times.block(known->model.kind_of(layer));
+    forward_launches += block.forward.host;
+    backward_launches += block.backward.host;
+  }
+  if (step.shape.recompute == Recompute::full) backward_launches += forward_launches;
 }
 
 Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace) const {
@@ -53,8 +73,14 @@ void ZeroPlanBase::wait_for_hooks(const LayerTrace& trace, StepBuilder& step) co
   if (hooks > Seconds()) step.fixed(Activity::host_wait, 0, hooks);
 }
 
-double host_wait(Seconds hooks, Seconds computed) {
-  return computed > Seconds() ? std::max(0.0, hooks / computed - 1) : 0;
+Seconds ZeroPlanBase::counting(const LayerTrace& trace, const Hooks& hooks) const {
+  auto tensors = trained_tensors(trace);
+  return options.counts_in_hooks() ? tensors * tensors * hooks.count : Seconds();
+}
+
+double host_wait(Seconds hooks, Seconds launches, Seconds computed) {
+  if (hooks <= Seconds() || computed <= Seconds()) return 0;
+  return std::max(0.0, (hooks + launches) / computed - 1);
 }
 
 Seconds ZeroPlanBase::offload_time(std::int64_t elements, const MicroBatch& of) const {
@@ -72,6 +98,12 @@ std::vector<Note> ZeroPlanBase::notes(const PlanInput& input) const {
     notes.push_back(host_memory_note(host, input.trace, (options.offload_param ? 18.0 : 16.0) / ranks,
                                      (options.offload_param ? 2.0 : 0.0) / ranks));
   notes.push_back(dtypes_note(input.choice.strategy->name(), param_dtype, "DeepSpeed", "zero.reduce_dtype"));
+  if (!options.version)
+    notes.push_back(
+        {"zero-version",
+         fmt::format("DeepSpeed {} is presumed: releases differ (zero.version). Before {} stages 1 and 2 "
+                     "reduced half the bytes, before {} stage 3 gathered nothing ahead",
+                     text_of(kMeasuredVersion), text_of(kMultiRank), text_of(kCoalesced))});
   return notes;
 }
 

@@ -81,8 +81,9 @@ class StrategyPlan {
   virtual ~StrategyPlan() = default;
   // What is reduced, in launch order.
   [[nodiscard]] virtual ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const = 0;
-  // The same of a trace whose times are others; null: it keeps none.
-  [[nodiscard]] virtual std::shared_ptr<const StrategyPlan> retimed(const LayerTrace&) const {
+  // The same of a trace whose times are others, and of the step that is known of it; null: it keeps none.
+  [[nodiscard]] virtual std::shared_ptr<const StrategyPlan> retimed(const LayerTrace&,
+                                                                    const ModelStep*) const {
     return nullptr;
   }
   // At work on that trace, which outlives it; null: it knows whole jobs only, and their program is its own.

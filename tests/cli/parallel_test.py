@@ -971,12 +971,12 @@ engine: {network: builtin}
         self.assertIn("'llama-3-8b' takes samples of any length", done.stderr)
 
     def test_deepspeeds_hooks_cost_the_host(self):
-        """A small model's stages are the host's: 75 modules of GPT-2 at 1 ms in each pass, 148 parameters at 0.2; 148 gradients at 0.3 and parameters at 0.06."""
+        """A small model's stages are the host's: 75 modules of GPT-2 at 0.88 ms in each pass, 148 parameters at 0.2; 148 gradients at 0.18 and parameters at 0.06; and launches."""
         arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--top", "3", "--json", "plan.json")
         self.ok(*arguments)
         plan = self.read_json("plan.json")
         self.assertFalse({point["strategy"] for point in plan["points"]} & {"zero2", "zero3"})
-        for strategy, least in (("zero3", 0.15 + 0.0296), ("zero2", 0.0444 + 0.00888)):
+        for strategy, least in (("zero3", 0.132 + 0.0296), ("zero2", 0.0266 + 0.00888)):
             self.ok(*arguments, "--strategy", strategy)
             best = self.read_json("plan.json")["points"][0]
             self.assertGreater(best["iteration_s"], least)

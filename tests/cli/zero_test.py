@@ -141,6 +141,70 @@ class StepTest(ZeroTest):
                 self.assertEqual("forward pass ends" in done.stderr, strategy in ("zero3", "megatron"))
 
 
+class StagesTest(ZeroTest):
+    """Which stage is the fastest, on small jobs shaped like reports of it (measurements/deepspeed/SOURCE.md)."""
+
+    def steps(self, strategies, *sets, file="m.yaml"):
+        return [self.simulate(f"strategy={strategy}", *sets, file=file)["iteration_s"] for strategy in strategies]
+
+    def test_before_its_gathers_were_ahead_stage_three_is_last_on_a_slow_network(self):
+        """Large layers over 4 GB/s, recomputed: today's stage 3 hides its gathers, that of 0.5 does not; stage 2 reduced half the bytes before 0.12.4."""
+        self.write("ring.yaml", RING % ("5us", "4GB/s"))
+        self.write("m.yaml", MODEL.replace("model: gpt2", "model: {kind: transformer, hidden: 3072, layers: 12, heads: 24, vocab: 32000}, recompute: full"))
+        overlap = "zero={version: %s, overlap_comm: true, reduce_bucket_size: 2e8}"
+        two, three = self.steps(("zero2", "zero3"), overlap % "0.5.2")
+        self.assertGreater(three, 1.3 * two)
+        (two_later,), (three_later,) = (self.steps((strategy,), overlap % "0.19.8") for strategy in ("zero2", "zero3"))
+        self.assertGreater(two_later, 1.05 * two)
+        self.assertLess(three_later, 0.8 * three)
+
+    def test_of_small_batches_stage_three_is_last_and_stage_one_first(self):
+        """One sequence a micro-batch on fast links: the host sets the pace; stage 2 reduces each micro-batch."""
+        self.write("ring.yaml", RING % ("2us", "200GB/s"))
+        small = ["workload.micro_batch=1", "workload.sequence=256", "ddp.accumulation_steps=3"]
+        one, two, three = self.steps(("zero1", "zero2", "zero3"), *small)
+        self.assertLess(1.2 * one, two)
+        self.assertLess(1.5 * two, three)
+        done = self.ok("sweep", "m.yaml", *cli.set_arguments(small), "--set", "sweep.strategy=[zero1, zero2, zero3]", "--set", "sweep.workload.sequence=[256, 512]")
+        self.assertIn("best everywhere: strategy zero1", done.stdout)
+
+    def test_a_release_that_counts_parameters_in_each_hook(self):
+        """60 thin blocks: 0.18.5 counts some 700 parameters as often, and DDP is twice as fast; the release before and after do not."""
+        self.write("m.yaml", MODEL.replace("model: gpt2", "model: {kind: transformer, hidden: 1024, layers: 60, heads: 16, vocab: 32000}").replace("micro_batch: 4", "micro_batch: 16"))
+        self.write("ring.yaml", RING % ("2us", "200GB/s"))
+        ddp, = self.steps(("ddp",))
+        for version, slow in (("0.18.4", False), ("0.18.5", True), ("0.18.6", True), ("0.18.7", False)):
+            for step in self.steps(("zero1", "zero2"), f"zero.version={version}"):
+                self.assertEqual(step > 2 * ddp, slow, version)
+
+    def test_large_batches_do_not_care(self):
+        """A network that costs nothing, and 16 sequences of large layers: releases and hooks are within 3 %."""
+        self.write("ring.yaml", RING % ("0us", "1000000GB/s"))
+        self.write("m.yaml", MODEL.replace("model: gpt2", "model: {kind: transformer, hidden: 4096, layers: 8, heads: 32, vocab: 32000}").replace("micro_batch: 4", "micro_batch: 16"))
+        for strategy in ("zero1", "zero2", "zero3"):
+            bare, = self.steps((strategy,), "physics.hooks=none")
+            for version in ("0.12.3", "0.18.5", "0.19.8"):
+                self.assertLess(self.steps((strategy,), f"zero.version={version}")[0], 1.03 * bare, (strategy, version))
+
+    def test_an_optimizer_of_many_kernels(self):
+        """PyTorch's foreach takes 2.4 times as long, and on the host one tensor at a time 6.6 times, unless the host's rate is said."""
+        for strategy in ("ddp", "zero1", "zero3"):
+            fused, unfused = (self.result(f"strategy={strategy}", f"optimizer.fused={fused}")["optimizer_s"] for fused in ("true", "false"))
+            self.assertAlmostEqual(unfused / fused, 2.4, places=9)
+        for rate, factor in ((), 6.6), (("host.adam_rate=2e9",), 1):
+            fused, unfused = (self.result("zero.offload_optimizer=true", f"optimizer.fused={fused}", *rate)["optimizer_s"] for fused in ("true", "false"))
+            self.assertAlmostEqual(unfused / fused, factor, places=9)
+
+    def test_what_is_not_said_is_presumed_and_noted(self):
+        for sets, count in ([], 1), (["zero.version=0.16.9"], 0):
+            notes = self.result(*sets)["notes"]
+            self.assertEqual(sum(note["code"] == "zero-version" for note in notes), count)
+        for text in ("master", "0.16.9.1", "0.", "16"):
+            self.assertIn(f"'{text}' is no version of DeepSpeed", self.fails(2, "simulate", "m.yaml", "--set", f"zero.version='{text}'").stderr)
+        self.assertIn("it counts with strategy zero3 of DeepSpeed 0.6 and later", self.fails(
+            2, "simulate", "m.yaml", *cli.set_arguments(["strategy=zero3", "zero.version=0.5.2", "zero.max_reuse_distance=0"])).stderr)
+
+
 class MemoryTest(ZeroTest):
     def memory(self, *sets):
         self.ok("memory", "m.yaml", "--quiet", "--json", "r.json", *cli.set_arguments(sets))

@@ -152,6 +152,48 @@ TEST(Zero, WaitsForTheHostsHooks) {
   EXPECT_EQ(of(2, 1, true), 0);
 }
 
+// Each gradient's hook counts all parameters in 0.18.5 and 0.18.6; stage 3 has that beside its modules'
+// hooks.
+TEST(Zero, CountsParametersInEachHook) {
+  auto trace = two_blocks();
+  auto tensors = static_cast<double>(trace.gradients.size());
+  Overheads overheads;
+  overheads.hooks = {Seconds(2), Seconds(3), {}, Seconds(1)};
+  auto of = [&](DeepSpeedVersion version, int stage) {
+    auto options = small_buckets();
+    options.version = version;
+    return waits_for_host(stage == 3
+                              ? Zero3Plan(plan_input(trace, 8), options).program(trace, 1, overheads)
+                              : ZeroPlan(plan_input(trace, 8), stage, options).program(trace, 1, overheads))
+        .value();
+  };
+  for (int stage : {1, 2, 3}) {
+    EXPECT_NEAR(of({0, 18, 5}, stage) - of({0, 18, 4}, stage), tensors * tensors, 1e-9) << stage;
+    EXPECT_EQ(of({0, 18, 6}, stage), of({0, 18, 5}, stage));
+    EXPECT_EQ(of({0, 18, 7}, stage), of({0, 19, 8}, stage));
+  }
+}
+
+// The same thread launches the model's kernels, whoever has hooks.
+TEST(Zero, HooksAndLaunchesTakeTurns) {
+  EXPECT_DOUBLE_EQ(host_wait(Seconds(2), Seconds(4), Seconds(4)), 0.5);
+  EXPECT_EQ(host_wait(Seconds(2), Seconds(1), Seconds(4)), 0);
+  EXPECT_EQ(host_wait(Seconds(), Seconds(5), Seconds(4)), 0);
+}
+
+// Before 0.12.4 each slice of a bucket is reduced to its owner.
+TEST(Zero2, ReducesToOwners) {
+  auto options = small_buckets();
+  auto now = text_of(2, options);
+  options.version = DeepSpeedVersion{0, 12, 4};
+  EXPECT_EQ(text_of(2, options), now);
+  options.version = DeepSpeedVersion{0, 12, 3};
+  auto old = text_of(2, options);
+  EXPECT_NE(old.find("3 reduce_scatter 0: reduce_scatter of 4.002 MiB on 0, after 2\n"), std::string::npos)
+      << old;
+  EXPECT_EQ(old.find("all_reduce"), std::string::npos) << old;
+}
+
 // 1 GiB/s and no launches: the bucket's 2 Mi + 1 Ki bfloat16 are copied in as they arrive (4 bytes moved
 // each), flattened and divided before the reduction (2 + 3 x 2 bytes), and an eighth is copied back.
 TEST(Zero2, CopiesWhereTheyCost) {
@@ -241,6 +283,27 @@ TEST(Zero3, NothingIsGatheredAhead) {
   EXPECT_EQ(schedule.gathers.size(), 12U);
   for (const auto& module : schedule.modules) EXPECT_FALSE(module.prefetch);
   EXPECT_EQ(schedule.most_live, 4 * kMi);
+}
+
+// Before 0.6 so it was, whatever the options; the host waits for each gather, so that hooks are never beside
+// compute; and what is recomputed is gathered for that, too.
+TEST(Zero3, GathersHooksAndComputeTakeTurns) {
+  auto trace = two_blocks();
+  ZeroOptions options;
+  options.version = DeepSpeedVersion{0, 5, 10};
+  Zero3Plan plan(plan_input(trace, 8), options);
+  EXPECT_EQ(plan.schedule.gathers.size(), 12U);
+  Overheads overheads;
+  overheads.hooks = {Seconds(0.01), {}, {}};
+  auto step = plan.program(trace, 1, overheads);
+  EXPECT_NEAR(waits_for_host(step).value(),
+              0.01 * static_cast<double>(plan.forward.size() + plan.backward.size()), 1e-9);
+  plan.hooks_of_backward = 2;
+  auto recomputed = plan.program(trace, 1, overheads);
+  EXPECT_EQ(count(recomputed.program, Operation::all_gather) - count(step.program, Operation::all_gather),
+            6U);
+  options.version = DeepSpeedVersion{0, 6, 0};
+  EXPECT_LT(Zero3Plan(plan_input(trace, 8), options).schedule.gathers.size(), 12U);
 }
 
 // Live parameters bound what is prefetched, by a module's own at most.

@@ -57,6 +57,8 @@ const When kParts{[](const Job& job) {
                   "a model of which GPUs hold different parts"};
 const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
                         "weights that are held in 16 bits"};
+const When kAdamW{[](const Job& job) { return job.optimizer.kind == OptimizerKind::adamw; },
+                  "optimizer.kind adamw"};
 const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
 const When kGradients{[](const Job& job) { return !job.says_type_of_weights(); },
                       "gradients whose type neither param_dtype nor workload.dtype says"};
@@ -182,7 +184,10 @@ Type<Optimizer> optimizer_rows() {
           .when(kHalfWeights)
           .key<&Optimizer::clip_norm>("clip_norm", boolean(), "Gradients are clipped by their norm")
           .also({"clip_grad", "max_norm", "gradient_clipping"})
-          .when(kParts));
+          .when(kParts)
+          .key<&Optimizer::fused>("fused", boolean(), "AdamW steps by one kernel")
+          .also({"foreach", "fused_adam", "adamw_fused"})
+          .when(kAdamW));
 }
 
 Type<Workload> workload_rows() {
