@@ -152,11 +152,12 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   return {};
 }
 
-// Embeddings and the head; positions are whole in every rank of a tensor-parallel group.
+// Embeddings, the last norm and the head; positions are whole in every rank of a tensor-parallel group.
 double ends_parameters(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
   auto h = static_cast<double>(model.hidden);
   double table = static_cast<double>(model.vocab) * h / shape.tensor, all = 0;
   if (stage.is_first) all += table + static_cast<double>(model.position_rows(shape.sequence)) * h;
+  if (stage.is_last) all += static_cast<double>(model.norm_parameters());
   if (stage.is_last && !(model.tied && stage.is_first)) all += table;
   return all;
 }
@@ -184,15 +185,18 @@ double loss(const Transformer& model, const StepShape& shape, double bytes, cons
 }
 
 // What sharded weights are gathered into, and gradients reduced from, a unit at a time (PyTorch's
-// _fsdp_collectives.py): the ends' unit stays from the first pass to the last reduction; a block's comes with
-// the next one's; gradients in the type of the pass are copied into what is reduced.
+// _fsdp_collectives.py): the ends' unit stays from the first pass to the last reduction, and with it the
+// head's gradient; a block's comes with the next one's; gradients in the type of the pass are copied into
+// what is reduced.
 GatheredUnits gathered(const Transformer& model, const StepShape& shape, double bytes,
                        const MemorySetup& setup, const PipelineStage& stage,
                        std::optional<BlockKind> largest) {
   if (setup.sharding != Sharding::weights || !setup.gathers_units) return {};
   double ends = ends_parameters(model, shape, stage), reduced = bytes + setup.unit_gradient;
   double unit = largest ? setup.unit_layers * held_parameters(model, shape, *largest).all() : 0;
-  return {Bytes(bytes * ends), Bytes(bytes * 2 * (ends + unit) + reduced * unit), Bytes(reduced * ends)};
+  double head = stage.is_last ? static_cast<double>(model.vocab * model.hidden) / shape.tensor : 0;
+  return {Bytes(bytes * ends), Bytes(bytes * (ends + head + 2 * unit) + reduced * unit),
+          Bytes(reduced * ends)};
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(Memory, ZeroAsInItsPaper) {
   MemorySetup setup{.state = {2, 2, 12, 0}, .shards = 64, .use = {.overhead = Bytes()}};
   auto gigabytes = [&](Sharding sharding) {
     setup.sharding = sharding;
-    auto parts = memory_of(model, {.micro_batch = 0, .sequence = 0}, 2, setup, {});
+    auto parts = memory_of(model, {.micro_batch = 0, .sequence = 0}, 2, setup, {.is_last = false});
     return (parts.parameters + parts.gradients + parts.optimizer).value() / 1e9;
   };
   EXPECT_NEAR(gigabytes(Sharding::none), 120, 1e-9);
@@ -196,11 +196,49 @@ TEST(Memory, GatheredUnits) {
     return memory_of(model, {.micro_batch = 1, .sequence = tokens, .recompute = Recompute::full}, 2, setup,
                      all);
   };
-  constexpr double kEnds = 2. * 128256 * 4096;
+  constexpr double kEnds = 2. * 128256 * 4096 + 4096;
   EXPECT_DOUBLE_EQ(at(8192).buckets.value(), 2 * kEnds);
   EXPECT_EQ(at(8192).gradients, Bytes());
   EXPECT_DOUBLE_EQ(at(128).buckets.value(), (2 + 4) * kEnds);
   EXPECT_GT(at(128).gradients, Bytes());
+}
+
+// To the byte what PyTorch's FSDPMemTracker counts of three models on eight ranks: shards of weights,
+// gradients and moments; at the peak the gathered units, the buffers they are gathered into and reduced from.
+// What the tracker counts among temporary tensors, gradients of a block and of the head, is taken away.
+TEST(Memory, ShardsAsPyTorchTracksThem) {
+  auto table =
+      parse_csv(load_text(DDPSIM_SOURCE_DIR "/measurements/memory/fsdp_tracker.csv", "rows"), "rows", "");
+  EXPECT_EQ(table.rows.size(), 3U);
+  for (const auto& fields : table.rows) {
+    Row row(table, fields);
+    bool is_gated = row.text("gated") == "true";
+    int heads = row.whole("heads"), hidden = row.whole("hidden");
+    Transformer model{.name = row.text("model"),
+                      .hidden = hidden,
+                      .layers = row.whole("layers"),
+                      .heads = heads,
+                      .kv_heads = heads,
+                      .head_dim = hidden / heads,
+                      .ffn = row.whole("ffn"),
+                      .vocab = row.whole("vocab"),
+                      .gated = is_gated,
+                      .tied = false,
+                      .biases = is_gated ? Biases::none : Biases::all};
+    StepShape shape{.micro_batch = 1, .sequence = 16};
+    MemorySetup setup{
+        .state = {4, 4, 8}, .sharding = Sharding::weights, .shards = 8, .keeps_gradients = false};
+    int bytes = row.text("mixed") == "true" ? 2 : 4;
+    auto memory = stage_memory(model, shape, bytes, setup, {{{BlockKind(), model.layers}}});
+    EXPECT_EQ(memory.always.parameters, Bytes(row.number("sharded_param"))) << model.name;
+    EXPECT_EQ(memory.gradients, Bytes(row.number("sharded_grad"))) << model.name;
+    EXPECT_EQ(memory.always.optimizer, Bytes(row.number("opt"))) << model.name;
+    double temporary = bytes * (held_parameters(model, shape, BlockKind()).all() +
+                                static_cast<double>(model.vocab * model.hidden));
+    EXPECT_EQ(memory.units.backward - Bytes(temporary),
+              Bytes(row.number("unsharded_param") + row.number("all_gather") + row.number("reduce_scatter")))
+        << model.name;
+  }
 }
 
 // 32 MiB each for the products of two threads from Hopper on, 8.125 before; Transformer Engine's, and four
