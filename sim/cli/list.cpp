@@ -89,7 +89,7 @@ PresetRow gpu_row(const std::string& name) {
     peak.text = format_flops_rate(found->second);
   }
   return {word("name", name),
-          {"memory_bytes", "memory", memory, fmt::format("{:g} GB", gpu.memory.value() / 1e9)},
+          {"memory_bytes", "memory", memory, fmt::format("{:.4g} GB", gpu.memory.value() / 1e9)},
           peak,
           word("device", gpu.name)};
 }

@@ -100,7 +100,10 @@ std::optional<Bytes> Scenario::memory_of_others() const {
   if (!model_step || !is(&StrategyTraits::is_one_process)) return std::nullopt;
   auto state = model_step->state;
   state.optimizer = state.step_copy = 0;
-  return model_step->memory({.state = state}).peak();
+  auto held = held_states();
+  held.state = state;
+  held.buckets = {};
+  return model_step->memory(held).peak();
 }
 
 void set_software(Scenario& scenario, const Software& software) {

@@ -508,8 +508,8 @@ HeldStates FsdpPlan::held(const HeldOf& of) const {
                   .expert_shards = expert_shards.value_or(1),
                   .on_host = options.cpu_offload};
   if (holds_gathered) held.state = {4, 4, of.step.step.optimizer.state_bytes(4), 0};
-  // The ends' unit stays whatever is said of the others.
-  for (std::size_t unit = 1; unit < units.size(); ++unit)
+  // The ends' unit stays whatever is said of the others; without a say of their own it is not counted here.
+  for (std::size_t unit = holds_gathered ? 0 : 1; unit < units.size(); ++unit)
     if (!options.reshard_after_forward) held.buckets += gathered(unit);
   // Without a reduction after each micro-batch whole gradients wait for the last one.
   if (holds_gathered || (!options.reduce_every_micro_batch && of.accumulation_steps > 1))

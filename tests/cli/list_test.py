@@ -39,7 +39,7 @@ class ListTest(cli.CliTest):
     def test_gpus(self):
         gpus = self.list("gpus")
         self.assertEqual(set(gpus), self.names_of_files("gpus"))
-        self.assertEqual(gpus["h100-sxm"], {"memory_bytes": 80_000_000_000, "bfloat16_flops_per_s": 989.4e12,
+        self.assertEqual(gpus["h100-sxm"], {"memory_bytes": 81559 * 2**20, "bfloat16_flops_per_s": 989.4e12,
                                             "device": "NVIDIA H100 SXM5 80GB"})
         self.assertIsNone(gpus["v100-sxm2-32gb"]["bfloat16_flops_per_s"])
 
@@ -72,8 +72,8 @@ class ListTest(cli.CliTest):
         self.assertEqual(lines[0].split(), ["name", "memory", "bf16", "peak", "device"])
         self.assertEqual(lines.index(""), 1 + len(self.names_of_files("gpus")))
         self.assertEqual(lines[-1], "of AMD's (mi250x, mi300x, mi325x, mi355x) the data sheets are known: no step and no collective of theirs was measured here")
-        self.assertIn("h100-sxm                 80 GB  989.4 TFLOP/s  NVIDIA H100 SXM5 80GB", lines)
-        self.assertIn("v100-sxm2-32gb           32 GB              -  NVIDIA V100 SXM2 32GB", lines)
+        self.assertIn("h100-sxm                85.52 GB  989.4 TFLOP/s  NVIDIA H100 SXM5 80GB", lines)
+        self.assertIn("v100-sxm2-32gb          34.09 GB              -  NVIDIA V100 SXM2 32GB", lines)
         self.assertIn("mpt-7b                 6650470400      32    4096  transformer; and 4096 parameters a token of the sequence",
                       self.ok("list", "models").stdout.splitlines())
 

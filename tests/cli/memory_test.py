@@ -247,7 +247,7 @@ sweep: {strategy: [ddp, fsdp, megatron]}
         self.write("scenario.yaml", self.SCENARIO)
         words = {"fits": "yes", "may not fit": "maybe", "does not fit": "no"}
         seen = set()
-        for sequence in (4096, 4864, 8192):
+        for sequence in (4096, 5120, 8192):
             sets = ["--set", "strategy=fsdp", "--set", "workload.micro_batch=3", "--set", f"workload.sequence={sequence}"]
             word = self.ok("memory", "scenario.yaml", *sets).stdout.split(":")[0]
             head, row = self.ok("sweep", "scenario.yaml", *sets, "--set", "sweep={strategy: [fsdp]}").stdout.splitlines()[:2]

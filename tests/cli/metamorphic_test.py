@@ -15,7 +15,7 @@ TOPOLOGIES = ["ring-100gbps", "dgx-h100", "dgx-a100", "superpod-h100", "superpod
               "gb200-nvl72", "fat-tree-3level", "jean-zay-a100"]
 ONE_NODE = ("dgx-a100", "dgx-h100", "dgx1-v100", "pcie-8gpu")
 PARTS = ["forward_s", "backward_compute_s", "interference_s", "overhead_s", "exposed_communication_s", "optimizer_s", "bubble_s"]
-MEMORY = ["parameters_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "buckets_bytes", "other_bytes"]
+MEMORY = ["parameters_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes", "buckets_bytes", "workspaces_bytes", "other_bytes"]
 ROUNDING = 1e-9
 
 

@@ -352,9 +352,9 @@ class ShardedTest(ParallelTest):
         self.assertEqual(zero3["data", "reduce_scatter"]["bytes"], 4 * 2 * whole)
 
     def test_memory_of_shards(self):
-        """Of a GPU's half of the parameters, counted as memory counts them, a fourth: 4 bytes of weights, 4 of gradients, 8 of moments."""
+        """Of a GPU's half of the parameters, positions and the last norm whole, a fourth: 4 bytes of weights, 4 of gradients, 8 of moments."""
         memory = self.result(*self.SETS)["memory"]
-        parameters = (12 * BLOCK + TABLE + 1024 * 768) / 2 / 4
+        parameters = ((12 * BLOCK + TABLE) / 2 + 1024 * 768 + 2 * 768) / 4
         for key, size in (("parameters_bytes", 4), ("gradients_bytes", 4), ("optimizer_bytes", 8)):
             self.assertAlmostEqual(memory[key], size * parameters, delta=1)
         told = json.loads(self.ok("memory", "m.yaml", *cli.set_arguments(self.SETS), "--json", "-").stdout)["memory"]
@@ -367,7 +367,7 @@ class ShardedTest(ParallelTest):
         the last; meanwhile 2 bytes of each parameter and 4 of its gradient are whole."""
         result = self.result("strategy=fsdp", "physics=none", "pipeline.layers=[7, 5]")
         by = {(one["axis"], one["operation"]): one for one in result["communication"]}
-        parameters = (7 * BLOCK + TABLE + 1024 * 768) // 2
+        parameters = (7 * BLOCK + TABLE) // 2 + 1024 * 768
         held = 7 * HALF_BLOCK + EMBEDDINGS
         self.assertEqual((by["data", "all_gather"]["count"], by["data", "all_gather"]["bytes"]), (8, 2 * held))
         self.assertEqual((by["data", "reduce_scatter"]["count"], by["data", "reduce_scatter"]["bytes"]), (8, 4 * held))

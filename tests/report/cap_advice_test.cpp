@@ -134,7 +134,7 @@ TEST(Verdict, OfWhatMayFitSaysSo) {
   result.axes = {"strategy"};
   result.points = {point({"ddp"}, {}, 5), point({"fsdp"}, {}, 6)};
   for (auto& one : result.points) one.metrics.memory = MemoryMetrics{{}, Bytes(100e9), "GPU"};
-  result.points[0].metrics.memory->parts.other = Bytes(95e9);
+  result.points[0].metrics.memory->parts.other = Bytes(97e9);
   EXPECT_EQ(verdict_lines(result, false).at(1),
             "(faster, but may not fit into a GPU's memory: strategy ddp, 5 s)");
   EXPECT_EQ(sweep_cells(result.axes, columns_of(result), result.points[0]).back(), "maybe");

@@ -63,7 +63,7 @@ TEST(SoftwareFile, EveryKey) {
                     .spread = 0.03,
                     .types = {Precision::float16, Precision::float8},
                     .scope = {128, 4},
-                    .memory_use = {1.2, Bytes(2e9), 10, true}};
+                    .memory_use = {1.2, Bytes(2e9), 10, 3, true, true, true}};
   EXPECT_EQ(read("kind: software\n"
                  "name: mine\n"
                  "attention: unfused\n"
@@ -79,7 +79,9 @@ TEST(SoftwareFile, EveryKey) {
                  "         gemm_fp32: 0.6, gemm_tf32: 0.5, attention_ramp: 800, narrow_heads: 0.7, "
                  "rotary_bytes: 120, weight_cast: 12,\n"
                  "         optimizer_bytes: 28, judged_error: 0.05, types: [fp16, fp8]}\n"
-                 "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, dropout: true}\n"),
+                 "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, gated_values: 3, "
+                 "expands_keys: true, "
+                 "dropout: true, transformer_engine: true}\n"),
             expected);
 }
 
