@@ -8,5 +8,5 @@ __all__ = ["collective_time", "presets"]
 
 
 def presets(kind: str) -> list[str]:
-    """Names of a kind: "topologies", "gpus", "models", "software", "kernels", "fabrics", "calibrations" or "configs"."""
+    """Names of a kind: "topologies", "gpus", "models", "software", "kernels", "fabrics", "calibrations", "evidence" or "configs"."""
     return _core.presets(kind)

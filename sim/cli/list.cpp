@@ -239,7 +239,8 @@ Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
           .description =
-              "Models, GPUs, topologies, software, fabrics, calibrations, evidence and scenarios that have a "
+              "Models, GPUs, topologies, software, kernels, fabrics, calibrations, evidence and scenarios "
+              "that have a "
               "name; libraries that communicate, and what is known of each",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",

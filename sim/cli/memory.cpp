@@ -22,8 +22,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string_view>>;
 
-// More GPUs that share a copy of the model, as far as there are any.
-// As many samples a step as now.
+// More GPUs that share a copy of the model, as far as there are any, with as many samples a step as now.
 void add_splits(const Scenario& scenario, bool has_batch,
                 const std::function<void(std::string, const Settings&)>& add) {
   int tensor = 1, pipeline = 1;

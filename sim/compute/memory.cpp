@@ -128,7 +128,7 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   double q = static_cast<double>(of.query) / t, k = static_cast<double>(of.key) / t;
   auto block = kept_bytes(model, shape, bytes, setup, kind);
   double whole = tokens * block.all();
-  double exchanged = tokens * bytes * exchanged_values(shape, q, k);
+  double exchanged = tokens * bytes * exchanged_values(shape, q, setup.repeats_keys ? q : k);
   switch (shape.recompute) {
     case Recompute::none:
       return {whole, exchanged};
@@ -192,10 +192,11 @@ GatheredUnits gathered(const Transformer& model, const StepShape& shape, double 
                        const MemorySetup& setup, const PipelineStage& stage,
                        std::optional<BlockKind> largest) {
   if (setup.sharding != Sharding::weights || !setup.gathers_units) return {};
-  double ends = ends_parameters(model, shape, stage), reduced = bytes + setup.unit_gradient;
+  double ends = ends_parameters(model, shape, stage), trained = setup.trained.common;
+  double reduced = trained * (bytes + setup.unit_gradient);
   double unit = largest ? setup.unit_layers * held_parameters(model, shape, *largest).all() : 0;
   double head = stage.is_last ? static_cast<double>(model.vocab * model.hidden) / shape.tensor : 0;
-  return {Bytes(bytes * ends), Bytes(bytes * (ends + head + 2 * unit) + reduced * unit),
+  return {Bytes(bytes * ends), Bytes(bytes * (ends + trained * head + 2 * unit) + reduced * unit),
           Bytes(reduced * ends)};
 }
 
@@ -253,7 +254,7 @@ StageMemory stage_memory(const Transformer& model, const StepShape& shape, int a
     of_shape.recompute = recompute;
     auto one = activations_of(model, of_shape, bytes, setup, kind);
     kept += static_cast<double>(layers) * one.kept;
-    if (kind == largest) worked = std::max(worked, one.worked);
+    worked = std::max(worked, one.worked);
   };
   for (const auto& [kind, count, again] : stage.blocks) {
     add(again, shape.recompute, kind);

@@ -1,5 +1,7 @@
 #include "sim/compute/memory_advice.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
@@ -21,7 +23,13 @@ std::vector<MemoryOption> memory_options(const ModelStep& step, const HeldStates
   add("recompute: full", [](StepShape& shape) { shape.recompute = Recompute::full; });
   add("micro_batch: 1", [](StepShape& shape) { shape.micro_batch = 1; });
   auto sharded = [&](int shards) {
-    return smallest.memory({.sharding = Sharding::weights, .shards = shards}).peak();
+    auto of_shards = held;
+    of_shards.sharding = Sharding::weights;
+    of_shards.shards = shards;
+    of_shards.state = {};
+    of_shards.buckets = of_shards.buffers = {};
+    of_shards.communicators = std::max(1, held.communicators);
+    return smallest.memory(of_shards).peak();
   };
   bool has_changed = !(smallest.step.shape == step.step.shape);
   if (ranks > 1 && has_changed)

@@ -32,7 +32,8 @@ StageMemory ModelStep::memory(const HeldStates& states, const PipelineStage& sta
           product_workspaces(gpu.architecture, software.memory_use.transformer_engine, model.has_experts()),
       .communicators = states.communicators,
       .float8_inputs = step.precision == Precision::float8 && software.memory_use.transformer_engine,
-      .flash = software.flash};
+      .flash = software.flash,
+      .repeats_keys = software.repeats_keys};
   return stage_memory(model, step.shape, activation_bytes(step.precision), setup, stage);
 }
 

@@ -33,6 +33,11 @@ class RecomputedModules {
   [[nodiscard]] constexpr bool has(RecomputedModule one) const { return has_[static_cast<std::size_t>(one)]; }
   constexpr void set(RecomputedModule one, bool is_in = true) { has_[static_cast<std::size_t>(one)] = is_in; }
   auto operator<=>(const RecomputedModules&) const = default;
+  // Which a block may have at all.
+  static constexpr bool is_of_experts(RecomputedModule one) {
+    return one == RecomputedModule::moe || one == RecomputedModule::moe_act ||
+           one == RecomputedModule::shared_experts;
+  }
 
  private:
   std::array<bool, 7> has_{true};  // core_attn

@@ -188,6 +188,7 @@ class StepMaker {
     all->keeps_gradients =
         all->state || options_.shape.micro_batches > 1 || choice.ddp.gradient_as_bucket_view;
     const auto& degrees = options_.degrees;
+    all->communicators = std::max(0, all->communicators - 1);  // besides one an axis
     for (int of : {degrees.reducing(), degrees.tensor, degrees.pipeline, degrees.context,
                    degrees.expert.ranks, choice.expert_shards.value_or(1)})
       if (of > 1) ++all->communicators;

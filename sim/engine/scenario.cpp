@@ -81,7 +81,7 @@ HeldStates Scenario::held_states() const {
   const auto* whole = trace.get();
   held.trained = trained_of({&whole, 1}, false);
   held.keeps_gradients = held.state || plan.accumulation_steps > 1 || ddp.gradient_as_bucket_view;
-  held.communicators = world_size > 1 ? 1 : 0;
+  held.communicators = world_size > 1 ? std::max(1, held.communicators) : 0;
   return held;
 }
 

@@ -102,12 +102,10 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
   if (const auto& memory = m.memory) {
     const auto& parts = memory->parts;
     auto others = memory->others ? fmt::format("; of GPU 0, the others {}", gigabytes(*memory->others)) : "";
-    print_fact(
-        out, "memory",
-        fmt::format("{}: parameters {}, gradients {}, optimizer {}, activations {}, buckets {}, other {}{}",
-                    fit_line(*memory), gigabytes(parts.parameters), gigabytes(parts.gradients),
-                    gigabytes(parts.optimizer), gigabytes(parts.activations), gigabytes(parts.buckets),
-                    gigabytes(parts.other), others));
+    std::vector<std::string> each;
+    for (const auto& part : kMemoryParts)
+      each.push_back(fmt::format("{} {}", part.name, gigabytes(parts.*part.bytes)));
+    print_fact(out, "memory", fmt::format("{}: {}{}", fit_line(*memory), fmt::join(each, ", "), others));
   }
   if (const auto& goodput = m.goodput)
     print_fact(out, "goodput",

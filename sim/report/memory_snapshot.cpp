@@ -27,9 +27,9 @@ class Pickle {
     text_ += text;
   }
   void write(std::uint64_t number) {
-    text_ += '\x8a';  // of so many bytes, the last one's sign not set
-    text_ += '\x09';
-    little_endian(number, 9);
+    text_ += '\x8a';  // of eight bytes, no more of which the viewer takes as a number; the sign is not set
+    text_ += '\x08';
+    little_endian(number, 8);
   }
   void write(std::string_view key, std::string_view text) {
     write(key);

@@ -91,6 +91,7 @@ StrategyChoice choice_of(const GivenJob& given, const DdpOptions& ddp, const Sce
     computed = scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
   auto choice = given.job.choice(computed);
   choice.ddp = ddp;
+  if (scenario.model_step) choice.architecture = scenario.model_step->gpu.architecture;
   return choice;
 }
 

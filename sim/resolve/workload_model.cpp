@@ -141,6 +141,25 @@ class WorkloadReader {
         *layers.optimizer * (optimizer.moved_bytes(of_adamw, given_.job.holds_16_bit_weights()) / of_adamw);
   }
 
+  void check_modules(const Transformer& model) const {
+    if (workload_.modules == RecomputedModules()) return;
+    bool has_dense = model.blocks_with_experts() < model.layers, has_latent = false;
+    for (const auto& run : model.kinds()) has_latent |= run.kind.attention == AttentionKind::latent;
+    for (auto [name, module] : kRecomputedModuleNames) {
+      if (!workload_.modules.has(module)) continue;
+      bool is_there = module == RecomputedModule::mla_up_proj      ? has_latent
+                      : module == RecomputedModule::mlp            ? has_dense
+                      : module == RecomputedModule::shared_experts ? model.shared_width() > 0
+                      : RecomputedModules::is_of_experts(module)   ? model.has_experts()
+                                                                   : true;
+      if (!is_there)
+        throw InputError(
+            place("recompute"), fmt::format("{} has no '{}' to compute again", model.name, name),
+            "leave it out: mla_up_proj is of latent attention, mlp of blocks without experts, moe, "
+            "moe_act and shared_experts of those with them");
+    }
+  }
+
   ModelWorkload of_transformer(Transformer model) {
     if (workload_.attention && workload_.attention->causal) model.causal = *workload_.attention->causal;
     if (step_.shape.recomputed != kAllBlocks && step_.shape.recomputed > model.layers)
@@ -148,6 +167,7 @@ class WorkloadReader {
                        fmt::format("{} blocks are computed again, and {} has {}", step_.shape.recomputed,
                                    model.name, model.layers),
                        fmt::format("write at most {}, or the word alone for all of them", model.layers));
+    check_modules(model);
     settle_optimizer(model);
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, files_.parts()),
                          .step = {},

@@ -506,6 +506,7 @@ HeldStates FsdpPlan::held(const HeldOf& of) const {
   HeldStates held{.sharding = Sharding::weights,
                   .shards = shards,
                   .expert_shards = expert_shards.value_or(1),
+                  .communicators = static_cast<int>(communicators()),
                   .on_host = options.cpu_offload};
   if (holds_gathered) held.state = {4, 4, of.step.step.optimizer.state_bytes(4), 0};
   // The ends' unit stays whatever is said of the others; without a say of their own it is not counted here.

@@ -177,7 +177,7 @@ Type<MegatronOptions> megatron_rows() {
                     .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
                     .usually("what is computed in")
                     .check([](const O& megatron, const Cursor& at) {
-                      if (megatron.overlap_param_gather && !megatron.overlap_grad_reduce)
+                      if (megatron.gathers_in_forward() && !megatron.overlap_grad_reduce)
                         refuse(at, "overlap_grad_reduce",
                                "Megatron gathers in the forward pass only where it also overlaps reductions",
                                "add overlap_param_gather: false");

@@ -36,7 +36,7 @@ class Zero12Strategy final : public ZeroStrategy {
   Zero12Strategy(std::string_view its_name, int which) : ZeroStrategy(traits_of(its_name, which), which) {}
 
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
-    const auto& said = options(input.choice.sections);
+    auto said = options(input.choice);
     if (said.offload_param)
       throw InputError("only zero3 has parameters that can be offloaded", "remove it, or use strategy: zero3")
           .about("zero.offload_param");
@@ -44,7 +44,7 @@ class Zero12Strategy final : public ZeroStrategy {
   }
   [[nodiscard]] Hooks hooks() const override { return {{}, kGradientHook, kParameterHook, kCount}; }
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
-    return with_experts(choice, {reduction_of(options(choice.sections)), Operation::all_gather});
+    return with_experts(choice, {reduction_of(options(choice)), Operation::all_gather});
   }
 
  private:
@@ -103,7 +103,7 @@ Type<ZeroOptions> zero_rows() {
   return nested(
       Rows<O>("zero")
           .key<&O::version>("version", maybe(deepspeed_version()), "DeepSpeed's release")
-          .usually("0.19.8, whose hooks were measured")
+          .usually("0.19.8, whose hooks were measured; of GPUs of Volta 0.3.16")
           .key<&O::reduce_bucket_size>("reduce_bucket_size", elements(1), "Elements")
           .deepspeed("zero_optimization.reduce_bucket_size")
           // A hundredth of DeepSpeed's 5e8 to twice as many.

@@ -31,12 +31,16 @@ struct DeepSpeedVersion {
 // to before `kCountedOnce` (7886) each gradient's hook counts all parameters that take part.
 inline constexpr DeepSpeedVersion kMeasuredVersion{0, 19, 8}, kCoalesced{0, 6, 0}, kMultiRank{0, 12, 4},
     kCounting{0, 18, 5}, kCountedOnce{0, 18, 7};
+// Of jobs on GPUs of Volta, which say none: the release of the time that they were trained with, as their
+// software's (software/apex-2019.yaml). Declared.
+inline constexpr DeepSpeedVersion kVersionOfVolta{0, 3, 16};
 
 std::string text_of(const DeepSpeedVersion& version);
 
 // zero/config.py; element counts.
 struct ZeroOptions {
-  std::optional<DeepSpeedVersion> version;  // absent: the one that was measured
+  std::optional<DeepSpeedVersion> version;
+  DeepSpeedVersion presumed = kMeasuredVersion;  // where none is said
   std::int64_t reduce_bucket_size = 500'000'000;
   std::int64_t allgather_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;   // absent: stage 3 does
@@ -50,7 +54,7 @@ struct ZeroOptions {
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
   std::int64_t param_persistence_threshold = 100'000;
-  [[nodiscard]] DeepSpeedVersion release() const { return version.value_or(kMeasuredVersion); }
+  [[nodiscard]] DeepSpeedVersion release() const { return version.value_or(presumed); }
   [[nodiscard]] bool reduces_to_owners() const { return release() < kMultiRank; }
   // A module of stage 3 gathers what it lacks, waits for it, and releases it.
   [[nodiscard]] bool gathers_in_turn() const { return release() < kCoalesced; }
@@ -137,6 +141,11 @@ class ZeroStrategy : public Strategy {
   ZeroStrategy(const StrategyTraits& its, int which) : Strategy(its), stage(which) {}
   const int stage;
   [[nodiscard]] static const ZeroOptions& options(const Sections& said) { return said.of<ZeroOptions>(); }
+  [[nodiscard]] static ZeroOptions options(const StrategyChoice& choice) {
+    auto options = choice.sections.of<ZeroOptions>();
+    if (choice.architecture == "volta") options.presumed = kVersionOfVolta;
+    return options;
+  }
   [[nodiscard]] std::optional<DType> gathered(const Sections& said) const override {
     return options(said).param_dtype;
   }

@@ -144,7 +144,7 @@ class Zero3Strategy final : public ZeroStrategy {
                       .holds = StrategyTraits::Holds::gathered},
                      3) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
-    return std::make_shared<Zero3Plan>(input, options(input.choice.sections));
+    return std::make_shared<Zero3Plan>(input, options(input.choice));
   }
   [[nodiscard]] Hooks hooks() const override { return {kModuleHook, {}, kSharedParameterHook, kCount}; }
   [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {

@@ -103,7 +103,7 @@ std::vector<Note> ZeroPlanBase::notes(const PlanInput& input) const {
         {"zero-version",
          fmt::format("DeepSpeed {} is presumed: releases differ (zero.version). Before {} stages 1 and 2 "
                      "reduced half the bytes, before {} stage 3 gathered nothing ahead",
-                     text_of(kMeasuredVersion), text_of(kMultiRank), text_of(kCoalesced))});
+                     text_of(options.presumed), text_of(kMultiRank), text_of(kCoalesced))});
   return notes;
 }
 

@@ -29,6 +29,7 @@ struct StrategyChoice {
   DType computed = DType::bfloat16;       // what layers are computed in
   std::optional<int> shards = {};         // ranks that hold the parameters together; none: all that reduce
   std::optional<int> expert_shards = {};  // of experts that ranks share; none: they share none
+  std::string architecture = {};          // of the GPUs, of a model; "volta"
   bool operator==(const StrategyChoice&) const = default;
 };
 

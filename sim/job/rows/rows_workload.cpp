@@ -92,6 +92,8 @@ Type<Workload> recompute() {
                        1)
                      refuse(at, "", "one kind of recomputation is said at a time",
                             "write {full: 4}, {modules: [mlp]}, or a word for all blocks");
+                   if (some.modules && some.modules->empty())
+                     refuse(at, "modules", "no module is computed again", "write recompute: none");
                  }));
   std::vector<Form> forms;
   for (auto [name, kind] : kRecomputeNames)
