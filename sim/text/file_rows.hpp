@@ -8,9 +8,9 @@ const keys::Section& gpu();
 const keys::Section& transformer();  // kind: transformer
 const keys::Section& layer();        // of kind: model
 const keys::Section& software();
-const keys::Section& shares();  // an entry of software's `gpus`
+const keys::Section& shares();            // an entry of software's `gpus`
 const keys::Section& attention_shares();  // those of them that an attention kernel has
-keys::Section nccl_platform();  // a topology's `nccl`
+keys::Section nccl_platform();            // a topology's `nccl`
 keys::Section physics_calibration();
 
 using Codec = std::shared_ptr<const keys::Codec>;

@@ -10,7 +10,17 @@
 
 namespace ddpsim {
 
-enum class PresetKind { topologies, gpus, models, software, kernels, fabrics, calibrations, evidence, configs };
+enum class PresetKind {
+  topologies,
+  gpus,
+  models,
+  software,
+  kernels,
+  fabrics,
+  calibrations,
+  evidence,
+  configs
+};
 
 std::vector<PresetKind> preset_kinds();
 std::string folder_of(PresetKind kind);  // "gpus"
