@@ -93,7 +93,7 @@ class MemoryTest(ModelTest):
     def test_70b_on_one_gpu(self):
         done = self.ok("memory", "m.yaml", "--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=1")
         self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 86 GB, \d+\.\d\d times its memory\n")
-        self.assertIn("over 32 ranks", done.stdout)
+        self.assertIn("over 16 ranks", done.stdout)
 
     def test_some_blocks_are_recomputed(self):
         """Of 32 blocks: none and all are those words, and in between time and memory are on the line that joins them."""
