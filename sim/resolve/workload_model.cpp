@@ -249,6 +249,13 @@ class WorkloadReader {
       notes.push_back(
           {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}",
                                              software_.name, gpu_.name, software_.fitted_on)});
+    bool names_kernel = workload_.attention && workload_.attention->kernel;
+    if (software_.flash && !software_.is_kernel_for_gpu && (software_.is_for_gpu || names_kernel))
+      notes.push_back(
+          {"kernel-other-gpu",
+           fmt::format("nobody measured this attention kernel on {}, and it may not run there: {:.2f} of the "
+                       "peak is its share of another GPU (kernels/attention.yaml)",
+                       gpu_.name, software_.attention)});
     return notes;
   }
 

@@ -170,6 +170,7 @@ Software read_software(const std::string& path, std::string_view gpu) {
   keys::Places places;
   read_section(rows, entry.value, &software, {places});
   software.fitted_on = entry.key;
+  if (entry.value.find("attention")) software.is_kernel_for_gpu = true;  // a share of its own
   if (!software.derived_from.empty()) software.is_for_gpu = false, software.fitted_on = software.derived_from;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");

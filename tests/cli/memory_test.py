@@ -85,6 +85,24 @@ class MemoryTest(ModelTest):
         self.assertGreater(mlp[2], step("{modules: [layernorm]}")[2])
         self.assertIn("unknown value 'norms'", self.fails(2, "simulate", "m.yaml", "--set", "workload.recompute={modules: [norms]}").stderr)
 
+    def test_modules_that_a_model_lacks_are_refused(self):
+        for module in ("mla_up_proj", "moe", "moe_act", "shared_experts"):
+            self.assertIn(f"llama-2-7b has no '{module}' to compute again", self.fails(2, "memory", "m.yaml", "--set", f"workload.recompute={{modules: [{module}]}}").stderr)
+        self.assertIn("no module is computed again", self.fails(2, "memory", "m.yaml", "--set", "workload.recompute={modules: []}").stderr)
+
+    def test_megatron_without_its_distributed_optimizer(self):
+        """18 bytes a parameter on every rank: 2 of weights, 4 of gradients, 12 of the optimizer; gradients are all-reduced, nothing is gathered, and each rank steps all."""
+        megatron = ("--set", "strategy=megatron")
+        whole, sharded = (self.simulated(*megatron, "--set", f"megatron.distributed_optimizer={said}") for said in ("false", "true"))
+        parameters = whole["memory"]["parameters_bytes"] / 2
+        self.assertEqual(whole["memory"]["gradients_bytes"], 4 * parameters)
+        self.assertEqual(whole["memory"]["optimizer_bytes"], 12 * parameters)
+        self.assertAlmostEqual(sharded["memory"]["optimizer_bytes"], 12 * parameters / 64, delta=1)
+        self.assertAlmostEqual(whole["optimizer_s"], 64 * sharded["optimizer_s"], delta=1e-3 * whole["optimizer_s"])    # of padded buckets
+        self.assertEqual({one["operation"] for one in whole["communication"]}, {"all_reduce"})
+        self.assertIn("nothing is gathered", self.fails(2, "simulate", "m.yaml", *megatron, "--set", "megatron={distributed_optimizer: false, overlap_param_gather: true}").stderr)
+        self.ok("simulate", "m.yaml", *megatron, "--set", "megatron={distributed_optimizer: false, overlap_grad_reduce: false}")
+
     def test_dropout_keeps_masks(self):
         """Two of a byte a hidden value in each of 32 blocks."""
         none, masks = (self.memory("--set", "ddp.accumulation_steps=2", "--set", f"workload.dropout={said}")["memory"]["activations_bytes"] for said in ("false", "true"))

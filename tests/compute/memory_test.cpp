@@ -123,20 +123,24 @@ TEST(Memory, ZeroAsInItsPaper) {
   EXPECT_NEAR(gigabytes(Sharding::weights), 1.9, 0.05);
 }
 
+Transformer small_gpt() {
+  return {.name = "gpt",
+          .hidden = 512,
+          .layers = 12,
+          .heads = 8,
+          .kv_heads = 8,
+          .head_dim = 64,
+          .ffn = 2048,
+          .vocab = 50304};
+}
+
 // Megatron's GPT of 12 blocks, 512 wide, whose vocabulary of 50304 the last of four ranks has, with three
 // chunks of a block each: (3 - 1) 4 + 1 = 9 blocks in flight. A token keeps of each 4 x 512 inputs of norms
 // and matrices, 3 x 512 queries, keys and values, 512 of attention's output and 2 x 2048 of the feed-forward
 // layer, in 2 bytes, and two masks of 512; unfused, its scores twice and their mask: 5 bytes x 8 heads x
 // 1024.
 TEST(Memory, ChunksOfMegatronsLastRank) {
-  Transformer model{.name = "gpt",
-                    .hidden = 512,
-                    .layers = 12,
-                    .heads = 8,
-                    .kv_heads = 8,
-                    .head_dim = 64,
-                    .ffn = 2048,
-                    .vocab = 50304};
+  auto model = small_gpt();
   StepShape shape{.micro_batch = 4, .sequence = 1024};
   PipelineStage last{{{BlockKind(), 3}}, 3, false, true};
   MemorySetup setup{.state = {2, 4, 12}, .use = {.logit_bytes = 6, .dropout = true}};
@@ -152,14 +156,7 @@ TEST(Memory, ChunksOfMegatronsLastRank) {
 // Gradients come as activations go: a step without accumulation holds the loss or all gradients, not both,
 // and autocast's copies of the weights with the former.
 TEST(Memory, GradientsComeAsActivationsGo) {
-  Transformer model{.name = "gpt",
-                    .hidden = 512,
-                    .layers = 12,
-                    .heads = 8,
-                    .kv_heads = 8,
-                    .head_dim = 64,
-                    .ffn = 2048,
-                    .vocab = 50304};
+  auto model = small_gpt();
   PipelineStage all{{{BlockKind(), 12}}};
   MemorySetup setup{.state = {4, 4, 8, 0, 2}, .keeps_gradients = false};
   auto at = [&](std::int64_t tokens) {
