@@ -33,11 +33,12 @@ Seconds step_latency(const Communicator& c) {
 
 // What each GPU of two racks of GB300s sent to the other rack in an all-to-all of 8 and 16 GiB, on NICs of
 // 800 Gb/s
-// ("OCI GPU Quick Start: NVIDIA GB300", NCCL 2.28.7, 128 GPUs: 47.5 GB/s of bus bandwidth). One machine.
+// ("OCI GPU Quick Start: NVIDIA GB300", NCCL 2.28.7, 128 GPUs: 47.5 GB/s of bus bandwidth). One machine. A
+// pair alone has its NICs.
 constexpr BytesPerSecond kBetweenRacks{24e9};
 
-Seconds between_racks(const Communicator& c, Bytes bytes) {
-  if (!c.joins_racks) return {};
+Seconds between_racks(const Communicator& c, Operation operation, Bytes bytes) {
+  if (!c.joins_racks || is_pair(operation)) return {};
   double elsewhere = 1 - 1.0 / c.nodes;  // of a GPU's bytes
   return elsewhere * bytes / kBetweenRacks;
 }
@@ -90,7 +91,7 @@ PeerModel::Choice PeerModel::choose(Operation operation, Bytes bytes, const Link
   auto message = peer_message(c, operation, bytes);
   Seconds start((lines_.peers.base + lines_.peers.rank * std::log2(message.ranks)) * 1e-6);
   auto on_all = std::max({Seconds(bounds.all / (c.sockets ? 1 : network_share(c.nodes)) * bytes.value()),
-                          between_racks(c, message.bytes), limited(c, operation, bytes)});
+                          between_racks(c, operation, message.bytes), limited(c, operation, bytes)});
   Seconds within(bounds.within_nodes * bytes.value());
   // Measured with all-reduces over the same PCIe.
   const auto* measured = !c.pcie || !c.pcie->is_measured || within < on_all

@@ -12,6 +12,7 @@ struct Turn {
   // Of the backward pass, how much of the trace's own time it takes: where the inputs' gradients have a pass
   // of their own, that of the weights takes the rest.
   double pace = 1;
+  bool may_reduce = true;  // false: what it completes waits for reduce_now()
 };
 
 class DataAxis {
@@ -24,6 +25,9 @@ class DataAxis {
   virtual void forward(const Turn& turn) = 0;
   // The pass with which gradients of weights come.
   virtual void backward(const Turn& turn) = 0;
+  // Whether the ranks of a pipeline start to reduce together, and not each with its own last backward pass.
+  [[nodiscard]] virtual bool reduces_together() const { return false; }
+  virtual void reduce_now() {}
   // After all backward passes: reductions that nothing hides, and what the optimizer waits for.
   virtual void finish() {}
   // What the optimizer takes; of the host.

@@ -1,6 +1,7 @@
 #include "sim/program/pipeline.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "sim/base/check.hpp"
@@ -258,7 +259,25 @@ class RankBuilder {
         break;
     }
     if (turn.is_last && chunk == 0) builder_.start_last_backward();
+    if (auto passes = passes_until_reduced(chunk); turn.is_last && passes) {
+      turn.may_reduce = false;
+      reduced_after_.emplace(backwards_ + *passes, chunk);
+    }
     axes_[chunk]->backward(turn);
+    for (auto due = reduced_after_.begin(); due != reduced_after_.end() && due->first <= backwards_;
+         due = reduced_after_.erase(due))
+      axes_[due->second]->reduce_now();
+    ++backwards_;
+  }
+
+  // Between a chunk's last backward pass and its reductions, where all ranks start them together: rank r's
+  // passes of a micro-batch come r passes before the first rank's (schedules.py,
+  // grad_sync_virtual_microbatch_id, and 1F1B's enable_grad_sync). None: they start within that pass.
+  [[nodiscard]] std::optional<int> passes_until_reduced(std::size_t chunk) const {
+    bool is_interleaved = plan_.shape.schedule == PipelineSchedule::interleaved;
+    bool is_1f1b = plan_.shape.schedule == PipelineSchedule::one_f_one_b;
+    if (!axes_[chunk]->reduces_together() || !(is_interleaved || (is_1f1b && rank_ > 0))) return std::nullopt;
+    return rank_;
   }
 
   // What the ends share is added up, all ranks meet, and step.
@@ -289,6 +308,8 @@ class RankBuilder {
   std::vector<std::unique_ptr<DataAxis>> axes_;              // by chunk
   std::vector<std::size_t> first_of_chunk_, last_of_chunk_;  // tasks
   std::vector<std::size_t> call_;                            // the last one's ops
+  int backwards_ = 0;                                        // passes so far
+  std::multimap<int, std::size_t> reduced_after_;            // so many: chunks whose reductions start then
 };
 
 }  // namespace

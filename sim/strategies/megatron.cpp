@@ -70,9 +70,13 @@ class MegatronAxis final : public DataAxis {
     else
       last_backward(turn);
   }
+  // `align_grad_reduce`, Megatron's default (training/arguments.py).
+  [[nodiscard]] bool reduces_together() const override { return plan_.options.overlap_grad_reduce; }
+  void reduce_now() override {
+    for (auto b = reductions_.size(); b < plan_.buckets.size(); ++b) reduce(b);
+  }
   void finish() override {
-    if (!plan_.options.overlap_grad_reduce)
-      for (std::size_t b = 0; b < plan_.buckets.size(); ++b) reduce(b);
+    reduce_now();
     for (auto one : reductions_) step_.wait(one);
   }
   [[nodiscard]] Seconds optimizer() const override {
@@ -137,7 +141,7 @@ class MegatronAxis final : public DataAxis {
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
       compute_until(trace_.gradients[std::ranges::max(plan_.gradients(b))].ready);
       step_.set_ready(b);
-      if (plan_.options.overlap_grad_reduce) reduce(b);
+      if (plan_.options.overlap_grad_reduce && turn.may_reduce) reduce(b);
     }
     compute_until(trace_.backward());
   }
