@@ -67,6 +67,7 @@ struct Software {
   // Share of tensor-parallel collectives that runs under products; none: nobody measured it.
   std::optional<double> tensor_hidden = {};
   bool is_for_gpu = true;         // its shares were fitted on this GPU; else they are those of another
+  bool is_for_chip = false;       // that one has the same chip
   std::string derived_from = {};  // whose shares they are, where no step of such a GPU was fitted
   bool is_kernel_for_gpu = true;  // the same of the attention kernel's
   std::string fitted_on = {};     // that GPU: "A100"

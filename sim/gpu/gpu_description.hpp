@@ -2,6 +2,7 @@
 // What a GPU can do: a file of gpus/ (docs/formats.md, "GPU").
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/base/units.hpp"
 #include "sim/gpu/precision.hpp"
@@ -29,7 +30,8 @@ inline constexpr Seconds kUsualCopyLaunch{5e-6};
 
 struct GpuDescription {
   std::string name;
-  std::string architecture;  // "hopper"; empty: the file does not say
+  std::string architecture;                 // "hopper"; empty: the file does not say
+  std::vector<std::string> same_chip = {};  // words of other GPUs' names, the likest first: "H100"
   int multiprocessors = 0;
   Bytes memory;
   BytesPerSecond memory_bandwidth;

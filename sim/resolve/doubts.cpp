@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kLongSequence = 65536, kSmallExpert = 1024;
+constexpr std::int64_t kSmallExpert = 1024;
 constexpr double kMuchAttention = 0.25;  // of a forward pass' operations
 
 // Whose GPUs some software/*.yaml was fitted on.
@@ -167,7 +167,7 @@ std::vector<Doubt> by_shares(std::string_view name, std::string what) {
 
 std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription& gpu, Precision precision,
                                   WhoseSoftware whose) {
-  bool is_known_gpu = software.is_for_gpu ||
+  bool is_known_gpu = software.is_for_gpu || software.is_for_chip ||
                       std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), gpu.architecture) !=
                           kFittedArchitectures.end();
   if (!is_known_gpu)
@@ -176,7 +176,7 @@ std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription
     return by_shares("never", fmt::format("compute ({} was not fitted in {})", software.name,
                                           name_in(kPrecisionNames, precision)));
   if (!software.is_for_gpu)
-    return by_shares("other_gpu",
+    return by_shares(software.is_for_chip ? "same_chip" : "other_gpu",
                      fmt::format("compute ({} was fitted on {})", software.name, software.fitted_on));
   if (whose == WhoseSoftware::calibrated) return {doubt_of(Subject::compute, "calibrated")};
   if (whose == WhoseSoftware::default_one)
@@ -288,7 +288,7 @@ void add_step_doubts(Scenario& scenario) {
   if (!scenario.parallel) return;
   if (scenario.parallel->options.degrees.context > 1)
     doubts.push_back(
-        doubt_of(Subject::step, step.step.shape.sequence >= kLongSequence ? "context_long" : "context"));
+        doubt_of(Subject::step, step.software.repeats_keys ? "context_pytorch" : "context"));
   if (tensor_of(scenario) > 1 && scenario.parallel->tensor.overlap == TensorOverlap::pipelined)
     doubts.push_back(doubt_of(Subject::step, "async_tp"));
 }

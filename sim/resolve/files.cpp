@@ -24,7 +24,8 @@ struct FileKey {
 
 struct SoftwareKey {
   using Value = Software;
-  std::string path, gpu;
+  std::string path;
+  GpuNames gpu;
   auto operator<=>(const SoftwareKey&) const = default;
 };
 
@@ -115,7 +116,7 @@ std::shared_ptr<const nccl::Calibration> Files::calibration(const std::string& p
   return read_once<nccl::Calibration>(*this, path, read_calibration);
 }
 
-const Software& Files::software(const std::string& path, const std::string& gpu) {
+const Software& Files::software(const std::string& path, const GpuNames& gpu) {
   return once(SoftwareKey{path, gpu}, [&] { return read_software(path, gpu); });
 }
 

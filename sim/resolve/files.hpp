@@ -20,6 +20,7 @@
 #include "sim/job/rows/table.hpp"
 #include "sim/model/transformer_modules.hpp"
 #include "sim/nccl/calibration.hpp"
+#include "sim/text/gpu_entries.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
 #include "sim/topology/scaled_links.hpp"
@@ -62,7 +63,7 @@ class Files {
   std::shared_ptr<const LayerTrace> trace(const std::string& path);
   std::shared_ptr<const MeasuredTable> measured_table(const std::string& path);
   std::shared_ptr<const nccl::Calibration> calibration(const std::string& path);
-  const Software& software(const std::string& path, const std::string& gpu);
+  const Software& software(const std::string& path, const GpuNames& gpu);
 
   // Parts of models.
   [[nodiscard]] KnownParts& parts() { return parts_; }

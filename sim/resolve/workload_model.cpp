@@ -68,12 +68,11 @@ class WorkloadReader {
     else
       path = files_.path_of(PresetKind::software, framework ? given_.located(*framework, "workload.framework")
                                                             : given_.located(*compute, "workload.compute"));
-    software_ = files_.software(path, gpu_.name);
+    software_ = files_.software(path, gpu_);
     is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
     if (workload_.dropout) software_.memory_use.dropout = *workload_.dropout;
     if (!workload_.attention || !workload_.attention->kernel) return;
-    take_kernel(software_, given_.located(*workload_.attention->kernel, "workload.attention.kernel"),
-                gpu_.name);
+    take_kernel(software_, given_.located(*workload_.attention->kernel, "workload.attention.kernel"), gpu_);
     if (software_.flash && software_.attention == 0)
       throw InputError(
           place("attention.kernel"),
@@ -247,8 +246,9 @@ class WorkloadReader {
                                                   kShippedGemm.least, kShippedGemm.most))});
     if (!software_.is_for_gpu)
       notes.push_back(
-          {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}",
-                                             software_.name, gpu_.name, software_.fitted_on)});
+          {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}{}",
+                                             software_.name, gpu_.name, software_.fitted_on,
+                                             software_.is_for_chip ? ", which has the same chip" : "")});
     bool names_kernel = workload_.attention && workload_.attention->kernel;
     if (software_.flash && !software_.is_kernel_for_gpu && (software_.is_for_gpu || names_kernel))
       notes.push_back(

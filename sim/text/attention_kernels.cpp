@@ -49,7 +49,7 @@ std::vector<std::string> attention_kernels() {
   return names;
 }
 
-void take_kernel(Software& software, const Located& kernel, std::string_view gpu) {
+void take_kernel(Software& software, const Located& kernel, const GpuNames& gpu) {
   software.flash = kernel.text != "unfused";
   if (!software.flash || kernel.text == "flash") return;
   const auto* known = table().kernels.find(kernel.text);
@@ -62,13 +62,11 @@ void take_kernel(Software& software, const Located& kernel, std::string_view gpu
         fmt::format("those with a name are {}", fmt::join(names, ", ")));
   }
   const auto& gpus = map_of(known->value);
-  auto of = std::ranges::find_if(
-      gpus, [&](const config::Entry& entry) { return gpu.find(entry.key) != std::string_view::npos; });
-  software.is_kernel_for_gpu = of != gpus.end();
+  auto [entry, of] = entry_for(gpus, gpu);
+  software.is_kernel_for_gpu = of == GpuEntry::Of::itself;
   software.attention_ramp = 0, software.narrow_heads = 1;
   Places places;
-  read_section(file_rows::attention_shares(), (software.is_kernel_for_gpu ? *of : gpus.back()).value,
-               &software, {places});
+  read_section(file_rows::attention_shares(), entry.value, &software, {places});
 }
 
 }  // namespace ddpsim

@@ -74,6 +74,7 @@ Section gpu_rows() {
       .needs<&Gpu::name>("name", text(), "Of the GPU")
       .key<&Gpu::architecture>("architecture", word(architectures),
                                "NVIDIA's as NCCL's tuner tells them apart; AMD's")
+      .key<&Gpu::same_chip>("same_chip", list(text()), "Other GPUs with this chip, the likest first")
       .needs<&Gpu::multiprocessors>("multiprocessors", whole(1, kMostMultiprocessors), "SMs or CUs")
       .needs<&Gpu::memory>("memory", above_zero(size(), "a GPU without memory", "write it like 80GB"),
                            "Its size")

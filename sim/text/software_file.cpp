@@ -130,14 +130,6 @@ SoftwareFile read_file(const std::string& path) {
   return file;
 }
 
-// The entry for a GPU, or the last one: what is newest stands at the end.
-const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is_for_gpu) {
-  for (const auto& entry : gpus.entries)
-    if (gpu.find(entry.key) != std::string_view::npos) return entry;
-  is_for_gpu = false;
-  return gpus.entries.back();
-}
-
 }  // namespace
 }  // namespace ddpsim::software_keys
 
@@ -157,13 +149,15 @@ const keys::Section& file_rows::attention_shares() {
   return section;
 }
 
-Software read_software(const std::string& path, std::string_view gpu) {
+Software read_software(const std::string& path, const GpuNames& gpu) {
   using namespace software_keys;
   auto file = read_file(path);
   Software software = file;
   software.host = *file.usual_host;
   software.scope = file.given_scope.value_or(Software::Scope{});
-  const auto& entry = entry_for(file.gpus, gpu, software.is_for_gpu);
+  auto [entry, of] = entry_for(file.gpus.entries, gpu);
+  software.is_for_gpu = of == GpuEntry::Of::itself;
+  software.is_for_chip = of == GpuEntry::Of::same_chip;
   take_kernel(software, {file.kernel, file.kernel_span}, gpu);
   auto rows = share_rows();
   rows.name = entry.key;
@@ -171,7 +165,8 @@ Software read_software(const std::string& path, std::string_view gpu) {
   read_section(rows, entry.value, &software, {places});
   software.fitted_on = entry.key;
   if (entry.value.find("attention")) software.is_kernel_for_gpu = true;  // a share of its own
-  if (!software.derived_from.empty()) software.is_for_gpu = false, software.fitted_on = software.derived_from;
+  if (!software.derived_from.empty())
+    software.is_for_gpu = software.is_for_chip = false, software.fitted_on = software.derived_from;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
   if (software.flash && software.attention == 0)

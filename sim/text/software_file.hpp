@@ -6,7 +6,7 @@
 
 #include "sim/compute/software.hpp"
 #include "sim/evidence/evidence.hpp"
-#include "sim/gpu/gpu_description.hpp"
+#include "sim/text/gpu_entries.hpp"
 
 namespace ddpsim {
 
@@ -15,9 +15,8 @@ namespace ddpsim {
 inline constexpr std::string_view kCalibrated = " calibrated";
 inline constexpr Range kShippedGemm{0.52, 0.834};
 
-// What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it
-// ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.
-Software read_software(const std::string& path, std::string_view gpu);
+// What the file says of this GPU, by the entry of `gpus` for it. Throws InputError.
+Software read_software(const std::string& path, const GpuNames& gpu);
 
 // The GPUs of its entries, in the order of the file.
 std::vector<std::string> software_gpus(const std::string& path);

@@ -37,6 +37,24 @@ TEST(GpuFiles, AllAreReadAndPlausible) {
   }
 }
 
+// Words that find another GPU of the same architecture.
+TEST(GpuFiles, TheSameChipIsAnothers) {
+  auto gpus = all_gpus();
+  int said = 0;
+  for (const auto& [file, gpu] : gpus)
+    for (const auto& word : gpu.same_chip) {
+      ++said;
+      EXPECT_EQ(gpu.name.find(word), std::string::npos) << file;
+      EXPECT_TRUE(std::ranges::any_of(gpus,
+                                      [&](const auto& other) {
+                                        return other.second.name.find(word) != std::string::npos &&
+                                               other.second.architecture == gpu.architecture;
+                                      }))
+          << file << " " << word;
+    }
+  EXPECT_EQ(said, 18);
+}
+
 // Pascals name no architecture: NCCL's tuner counts none.
 TEST(GpuFiles, OnlyPascalVoltaAndTuringHaveNoBfloat16) {
   for (const auto& [file, gpu] : all_gpus())

@@ -54,6 +54,10 @@ TEST(ComputeDoubts, OfASoftware) {
               ElementsAre("compute other_gpu", "physics launches"));
   EXPECT_THAT(classes(elsewhere, "turing", Precision::bfloat16),
               ElementsAre("compute never", "physics launches"));
+  auto alike = elsewhere;
+  alike.is_for_chip = true;
+  EXPECT_THAT(classes(alike, "hopper", Precision::bfloat16),
+              ElementsAre("compute same_chip", "physics launches"));
   EXPECT_THAT(classes(mine, "hopper", Precision::bfloat16, WhoseSoftware::calibrated),
               ElementsAre("compute calibrated"));
   EXPECT_THAT(classes(elsewhere, "turing", Precision::bfloat16, WhoseSoftware::calibrated),
@@ -193,7 +197,7 @@ TEST_F(OfScenarios, EachAxisWhereItsGroupsAre) {
       UnorderedElementsAre(Pair("nvlink", ElementsAre("shard")), Pair("efa", ElementsAre("replica"))));
 }
 
-TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
+TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirSoftware) {
   auto with = [&](const std::string& parallelism, const std::string& model) {
     return steps(read("topology: superpod-h100, world_size: 8",
                       "strategy: megatron\nparallelism: {" + parallelism + "}\n", model));
@@ -203,8 +207,9 @@ TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
                    "{kind: transformer, hidden: 512, layers: 2, heads: 8, vocab: 1000, experts: 16, "
                    "top_k: 2, expert_ffn: 512}, micro_batch: 1, sequence: 512"),
               ElementsAre("small_experts"));
-  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 65536"), ElementsAre("context_long"));
-  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 32768"), ElementsAre("context"));
+  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 65536"), ElementsAre("context"));
+  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 32768, framework: torchtitan-2024"),
+              ElementsAre("context_pytorch"));
   EXPECT_THAT(with("tensor: 8, sequence: true}\ntensor: {overlap: async_tp",
                    "llama-3-8b, micro_batch: 1, sequence: 4096"),
               ElementsAre("async_tp"));

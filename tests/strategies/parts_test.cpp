@@ -158,6 +158,35 @@ TEST(Parts, MegatronsStagesGatherInTurn) {
   EXPECT_DOUBLE_EQ(took({.choice = choice("megatron"), .stages = 2, .micro_batches = 2}), 2 * 4 + 3 * 3 + 4);
 }
 
+// Interleaved, two ranks of two chunks, four micro-batches: backward passes of the chunks come 1 1 0 0 1 1 0
+// 0. The first rank reduces after the sixth and the eighth; the second, whose passes come one earlier, a pass
+// later, or as it ends.
+TEST(Parts, MegatronsPipelineReducesTogether) {
+  static const LayerTrace trace = block();
+  auto one = choice("megatron");
+  PipelinePlan plan;
+  plan.shape = {PipelineSchedule::interleaved, 2, 2, 4};
+  plan.messages = MessageOverlap::overlapped;
+  plan.message = Bytes(1);
+  plan.times.assign(2, {2, ChunkTimes{Seconds(1), {}, Seconds(1), Seconds(1)}});
+  plan.joined = {8};
+  auto of_chunk = one.strategy->plan({.choice = one, .trace = trace, .ranks = 8, .part = {4, 2, false}});
+  auto programs = pipeline_programs(
+      plan, {}, [&](StepBuilder& step, int, int) { return of_chunk->at_work(trace, step); });
+  auto passes_before_reductions = [](const StepProgram& step) {
+    std::vector<int> before;
+    int passes = 0;
+    for (const auto& op : step.program.ops) {
+      passes += op.kind == Op::Kind::compute && op.activity == Activity::backward;
+      if (op.kind == Op::Kind::collective && op.operation == Operation::reduce_scatter)
+        before.push_back(passes);
+    }
+    return before;
+  };
+  EXPECT_EQ(passes_before_reductions(programs[0]), (std::vector<int>{6, 8}));
+  EXPECT_EQ(passes_before_reductions(programs[1]), (std::vector<int>{7, 8}));
+}
+
 // A copy into the bucket and one out of it, of the last micro-batch, whatever the schedule.
 TEST(Parts, StagesHaveTheirCopies) {
   Overheads overheads;

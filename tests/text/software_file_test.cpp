@@ -93,6 +93,18 @@ TEST(SoftwareFile, TheEntryWhoseWordStandsInTheGpusName) {
   EXPECT_EQ(read(kTwo, "NVIDIA A100").gemm, 0.8);
 }
 
+// An H200 is an H100 with another memory; its own entry would come first.
+TEST(SoftwareFile, ElseThatOfTheSameChip) {
+  TemporaryFolder folder;
+  auto path = folder.write("s.yaml", kTwo);
+  auto software = read_software(path, {"NVIDIA A800", {"A100"}});
+  EXPECT_EQ(software.gemm, 0.8);
+  EXPECT_EQ(software.fitted_on, "A100");
+  EXPECT_FALSE(software.is_for_gpu);
+  EXPECT_TRUE(software.is_for_chip);
+  EXPECT_TRUE(read_software(path, {"NVIDIA H100", {"A100"}}).is_for_gpu);
+}
+
 TEST(SoftwareFile, ElseTheLastAndItSaysSo) {
   auto software = read(kTwo, "NVIDIA B200");
   EXPECT_EQ(software.gemm, 0.7);
