@@ -1,55 +1,22 @@
 // The text is printed by nccl-tests' src/common.cu and src/util.cu: a preamble of '#' lines, a header of two
 // lines, a row a size, a trailer. Around it may stand anything. Without a header the columns of
-// most of its programs are taken.
+// most of its programs are taken. Until 2.10 each program had columns of its own.
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/calibrate/console_line.hpp"
 #include "sim/calibrate/readers.hpp"
 #include "sim/calibrate/table_parts.hpp"
 
 namespace ddpsim::calibrate {
 namespace {
 
-struct Line {
-  std::string text;             // what mpirun puts before it ("[1,0]<stdout>:", "[0]") blanked out
-  std::vector<Located> tokens;  // without a '#' at the front
-};
-
 constexpr std::string_view kDigits = "0123456789";
-
-// Blanks out "[0]" before a blank and "[1,0]<stdout>:", so that columns stay where they are.
-std::string without_tags(std::string text) {
-  for (auto begin = text.find('['); begin != std::string::npos; begin = text.find('[', begin + 1)) {
-    auto end = text.find_first_not_of("0123456789,", begin + 1);
-    if (end == std::string::npos || text[end] != ']' || end == begin + 1) continue;
-    auto rest = std::string_view(text).substr(++end);
-    bool stream = rest.starts_with("<stdout>") || rest.starts_with("<stderr>");
-    if (stream) end += 8;
-    if (stream && end < text.size() && text[end] == ':') ++end;
-    if (stream || rest.empty() || rest.front() == ' ') text.replace(begin, end - begin, end - begin, ' ');
-  }
-  return text;
-}
-
-Line split(const std::shared_ptr<const SourceFile>& source, std::size_t index) {
-  Line line{without_tags(source->lines[index]), {}};
-  constexpr const char* blank = " \t";
-  auto begin = line.text.find_first_not_of(blank);
-  if (begin != std::string::npos && line.text[begin] == '#')
-    begin = line.text.find_first_not_of(blank, begin + 1);
-  while (begin != std::string::npos) {
-    auto end = std::min(line.text.find_first_of(blank, begin), line.text.size());
-    SourceSpan span{source, static_cast<int>(index) + 1, static_cast<int>(begin) + 1,
-                    static_cast<int>(end - begin)};
-    line.tokens.push_back({line.text.substr(begin, end - begin), span});
-    begin = line.text.find_first_not_of(blank, end);
-  }
-  return line;
-}
 
 bool is_digits(const std::string& text) {
   return !text.empty() && text.find_first_not_of(kDigits) == std::string::npos;
@@ -68,7 +35,7 @@ bool is_header(const std::vector<Located>& t) {
          (has("time") || has("cputime"));
 }
 
-bool is_preamble(const Line& line) {
+bool is_preamble(const ConsoleLine& line) {
   return line.text.find("nThread ") != std::string::npos && line.text.find("minBytes ") != std::string::npos;
 }
 
@@ -82,8 +49,9 @@ bool is_row(const std::vector<Located>& t) {
 
 // Where in a row what stands; the columns of one measurement come one after the other.
 struct Layout {
-  std::size_t type = 2, redop = 3;
-  std::optional<std::size_t> root;
+  std::size_t type = 2;
+  std::optional<std::size_t> redop, root;
+  bool is_of_pairs = false;  // sendrecv_perf's distance
   std::size_t out_of_place = 0, cells = 0, most_cells = 0;
   std::optional<std::size_t> in_place;
 };
@@ -99,6 +67,7 @@ Layout layout_of(const std::vector<Located>& header) {
     if (name == "type") layout.type = i;
     if (name == "redop" || name == "op") layout.redop = i;
     if (name == "root") layout.root = i;
+    if (name == "dist") layout.is_of_pairs = true;
     if (name == "time") times.push_back(i);
     if (name == "timestamp") layout.most_cells = header.size() + 1;  // a date and a time of day
   }
@@ -113,6 +82,7 @@ Layout layout_of(const std::vector<Located>& header) {
 // size count type redop [root], then twice time algbw busbw #wrong.
 Layout classic_layout(const std::vector<Located>& row) {
   Layout layout;
+  layout.redop = 3;
   bool has_root = row.size() > 4 && (row[4].text == "-1" || row.size() == 13);
   if (has_root) layout.root = 4;
   layout.out_of_place = has_root ? 5 : 4;
@@ -126,7 +96,10 @@ class Console {
   explicit Console(std::shared_ptr<const SourceFile> source) : source_(std::move(source)) {}
 
   std::vector<CollectiveTable> read() {
-    for (std::size_t i = 0; i < source_->lines.size(); ++i) read_line(split(source_, i));
+    auto prefix = launchers_prefix(*source_);
+    for (std::size_t i = 0; i < source_->lines.size(); ++i) {
+      read_line(without_log(console_line(source_, i, prefix), run_.hosts));
+    }
     end_run();
     if (tables_.empty())
       throw InputError(whole_file(source_), "has no rows of nccl-tests", "is the output cut off?");
@@ -142,12 +115,13 @@ class Console {
     std::set<Operation> programs;  // that a command line names
     std::optional<Layout> layout;
     bool has_rows = false;
+    std::vector<Located> cut;  // a row that NCCL's log interrupts, as far as it was printed
     std::vector<CollectiveTable> tables;
   };
 
-  void read_line(const Line& line) {
+  void read_line(const ConsoleLine& line) {
     const auto& t = line.tokens;
-    if (t.empty()) return;
+    if (t.empty()) return read_version(line.text);
     if (run_.has_rows && (is_preamble(line) || is_first_line(t))) end_run();
     if (is_preamble(line)) run_.preamble = t[0].span;
     read_version(line.text);
@@ -159,7 +133,24 @@ class Console {
         t.back().text == "FAILED")
       throw InputError(t.back().span, "results were wrong",
                        "a run with wrong results is not a measurement; repair the machine, then repeat it");
-    if (run_.layout ? is_row(t) : is_first_row(t)) read_row(t);
+    if (!run_.cut.empty() && !is_row_of_layout(t)) return go_on(t);
+    if (line.has_log && run_.layout && is_row(t) && t.size() < run_.layout->cells)
+      run_.cut = t;
+    else if (run_.layout ? is_row(t) : is_first_row(t))
+      read_row(t);
+  }
+
+  [[nodiscard]] bool is_row_of_layout(const std::vector<Located>& t) const {
+    return is_row(t) && t.size() >= run_.layout->cells - 1;
+  }
+  // The rest of a row, where it is one.
+  void go_on(const std::vector<Located>& rest) {
+    bool is_rest = std::ranges::all_of(rest, [](const Located& cell) {
+      return is_missing(cell) || cell.text.find_first_not_of("0123456789.e+-") == std::string::npos;
+    });
+    if (!is_rest) return;
+    run_.cut.insert(run_.cut.end(), rest.begin(), rest.end());
+    if (run_.cut.size() >= run_.layout->cells) read_row(std::exchange(run_.cut, {}));
   }
 
   // "Collective test starting: all_gather_perf", or the command line among what stands around the output, as
@@ -232,25 +223,42 @@ class Console {
                          "was the output changed by hand?");
   }
 
-  void read_row(const std::vector<Located>& t) {
+  // What the columns say that is measured, and whether the row reduces.
+  void narrow(Operations& operations, const std::vector<Located>& t) const {
+    const auto& layout = *run_.layout;
+    Located none{"none", t[0].span}, unrooted{"-1", t[0].span};
+    if (layout.redop)
+      return narrow_by_reduction(operations, t[*layout.redop], layout.root ? &t[*layout.root] : nullptr);
+    narrow_by_reduction(operations, none, layout.root ? &t[*layout.root] : &unrooted);
+    // Of the two that would be left all_to_all had a column for what it does not reduce.
+    std::erase_if(operations, [&](Operation operation) {
+      return is_pair(operation) != layout.is_of_pairs || operation == Operation::all_to_all;
+    });
+  }
+
+  void read_row(std::vector<Located> t) {
     if (!run_.layout) run_.layout = classic_layout(t);
     const auto& layout = *run_.layout;
     run_.has_rows = true;
+    // alltoall_perf printed none of its column of reductions.
+    if (layout.redop && t.size() + 1 == layout.cells && is_digits(t[*layout.redop].text.substr(0, 1)))
+      t.insert(t.begin() + static_cast<std::ptrdiff_t>(*layout.redop), {"none", t[0].span});
     if (t.size() < layout.cells || t.size() > layout.most_cells)
       throw InputError(t.back().span,
                        fmt::format("a row of {} cell{}, where the table has {}", t.size(),
                                    t.size() == 1 ? "" : "s", layout.cells),
                        "is the output cut off, or mixed with other output (NCCL_DEBUG=INFO)?");
-    const auto &type = t[layout.type], &redop = t[layout.redop];
+    const auto& type = t[layout.type];
     if (is_zero(t[0])) return;
     auto bytes = parse_size(t[0], 1);
     if (run_.settings.ranks == 1)
       throw InputError(t[0].span, "measured on one GPU", "a collective needs at least two");
     CollectiveTable like = run_.settings;
     if (like.operations.size() > 1 && run_.programs.size() == 1) like.operations = {*run_.programs.begin()};
-    narrow_by_reduction(like.operations, redop, layout.root ? &t[*layout.root] : nullptr);
+    narrow(like.operations, t);
     like.data_type = data_type(type.text);
-    if (redop.text != "sum" && redop.text != "none") like.title = redop.text;
+    if (layout.redop && t[*layout.redop].text != "sum" && t[*layout.redop].text != "none")
+      like.title = t[*layout.redop].text;
     auto& table = table_like(run_.tables, like);
     auto measured = [&](std::size_t at) {
       return checked_time(bytes, {t[at], kMicrosecond, &t[at + 1], &t[at + 2], &t[at + 3]}, table);
@@ -264,6 +272,9 @@ class Console {
   }
 
   void end_run() {
+    if (!run_.cut.empty())
+      throw InputError(run_.cut.front().span, "NCCL's log cuts this row in two, and its rest does not follow",
+                       "repeat the run without NCCL_DEBUG=INFO");
     if (run_.preamble.file && !run_.has_rows)
       throw InputError(run_.preamble, "this run has no rows", "is the output cut off?");
     for (auto& table : run_.tables) tables_.push_back(std::move(table));
@@ -278,8 +289,9 @@ class Console {
 }  // namespace
 
 bool is_nccl_tests_console(const std::shared_ptr<const SourceFile>& source) {
+  auto prefix = launchers_prefix(*source);
   for (std::size_t i = 0; i < source->lines.size(); ++i) {
-    auto line = split(source, i);
+    auto line = console_line(source, i, prefix);
     if (is_preamble(line) || is_header(line.tokens) || is_first_row(line.tokens)) return true;
   }
   return false;

@@ -1,3 +1,6 @@
+#include <sstream>
+
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/calibrate/console_output.hpp"
@@ -66,6 +69,65 @@ TEST(NcclTestsConsole, OldHeader) {
   EXPECT_EQ(table.ranks, 2);
   EXPECT_EQ(table.nodes, 1);
   EXPECT_EQ(table.rows.size(), 3U);
+}
+
+// Until 2.10 (src/all_gather.cu, broadcast.cu, sendrecv.cu, alltoall.cu, print_header). Bus bandwidths of an
+// all-gather over two GPUs are half of the others.
+TEST(NcclTestsConsole, OldProgramsHaveColumnsOfTheirOwn) {
+  const std::string ranks =
+      "#   Rank  0 Pid  123 on  box device  0 [0x07] Tesla V100\n"
+      "#   Rank  1 Pid  123 on  box device  1 [0x08] Tesla V100\n";
+  auto rows = [](const std::string& column, double factor) {
+    std::string text;
+    for (auto [bytes, micros] : {std::pair(65536, 20.0), {131072, 30.0}, {262144, 50.0}}) {
+      auto rate = bytes / micros / 1e3;
+      text += fmt::format("{0} {1} float {2} {3:.2f} {4:.2f} {5:.2f} 0e+00 {3:.2f} {4:.2f} {5:.2f} 0e+00\n",
+                          bytes, bytes / 4, column, micros, rate, factor * rate);
+    }
+    return text;
+  };
+  auto operation = [&](const std::string& column, const std::string& value, double factor) {
+    auto table = read_one(ranks + "#  size  count  type  " + column +
+                          "  time  algbw  busbw  error  time  algbw  busbw  error\n" + rows(value, factor));
+    EXPECT_EQ(table.rows.size(), 3U);
+    EXPECT_DOUBLE_EQ(table.rows[2].out_of_place.value(), 50e-6);
+    return words(table.operations);
+  };
+  EXPECT_EQ(operation("", "", 0.5), "all_gather");
+  EXPECT_EQ(operation("dist", "1", 1), "send_recv");
+  EXPECT_EQ(operation("redop", "", 0.5), "all_to_all");
+  EXPECT_EQ(operation("redop", "sum", 0.5), "reduce_scatter");
+  EXPECT_EQ(operation("root", "0", 1), "broadcast");
+  EXPECT_EQ(operation("redop  root", "sum  0", 1), "reduce");
+}
+
+TEST(NcclTestsConsole, BehindAnyLaunchersPrefix) {
+  auto plain = read_one(kPreamble + kHeader + kRows);
+  for (std::string prefix : {"0: ", " 3: ", "[prterun-node-a-4242@1,0]<stdout>: ", "launcher-0 | "}) {
+    std::string text, line;
+    for (std::istringstream lines(kPreamble + kHeader + kRows + kTrailer); std::getline(lines, line);)
+      text += prefix + line + "\n";
+    auto table = read_one("sbatch: job 42\n" + text);
+    EXPECT_EQ(table.ranks, plain.ranks) << prefix;
+    EXPECT_EQ(table.rows.size(), plain.rows.size()) << prefix;
+    EXPECT_EQ(table.nccl_version, plain.nccl_version) << prefix;
+  }
+}
+
+// NCCL_DEBUG=INFO: a row is printed in two parts.
+TEST(NcclTestsConsole, NcclsLogWithinARow) {
+  const std::string log = "host-a:4242:4242 [0] NCCL INFO 65536 Bytes -> Algo 1 proto 2 time 25.874907\n";
+  const std::string first = "       65536         16384     float     sum      -1";
+  ASSERT_TRUE(kRow2.starts_with(first));
+  auto cut = kRow1 + first + log + log + kRow2.substr(first.size()) + log + kRow3;
+  auto table = read_one(kPreamble + kHeader + cut);
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_DOUBLE_EQ(table.rows[1].out_of_place.value(), 20e-6);
+  EXPECT_DOUBLE_EQ(table.rows[1].in_place.value().value(), 19e-6);
+  EXPECT_NE(testing::brief_error([&] {
+              read_all(kPreamble + kHeader + kRow1 + first + log + kRow3);
+            }).find("12:8: error: NCCL's log cuts this row in two, and its rest does not follow"),
+            std::string::npos);
 }
 
 TEST(NcclTestsConsole, NewerOutputNamesTheProgramAndNcclsNumber) {
