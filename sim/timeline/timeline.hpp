@@ -1,6 +1,7 @@
 #pragma once
 // What happened in one simulated iteration: spans on lanes. No behaviour.
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -36,7 +37,10 @@ enum class Activity {
 
 // "all_reduce"
 std::string_view activity_name(Activity activity);
-// The operation of a collective's span; meaningless for other activities.
+std::optional<Activity> find_activity(std::string_view name);
+// The operation of a collective's span; none: it is no collective's.
+std::optional<Operation> collective_operation(Activity activity);
+// Likewise; meaningless for other activities.
 Operation operation_of(Activity activity);
 
 // Times count from the start of the last backward pass of the slowest rank class: what comes before is
