@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -11,61 +9,32 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
-#include "sim/program/program_lines.hpp"
-#include "sim/program/written_program.hpp"
+#include "sim/program/program_values.hpp"
 
 namespace ddpsim {
 namespace {
 
-bool is_number_like(std::string_view word) {
-  return word.find_first_of("0123456789.-+") == 0;
-}
-
 SourceSpan part_behind(const Located& word, std::size_t at) {
   return word.span.part(static_cast<int>(at), std::max(1, static_cast<int>(word.text.size() - at)));
 }
-
-// Word by word through a line.
-class WordReader {
- public:
-  explicit WordReader(const ProgramLine& line) : line_(line) {}
-  [[nodiscard]] bool at_end() const { return next_ == line_.words.size(); }
-  [[nodiscard]] SourceSpan place() const { return at_end() ? line_.end : line_.words[next_].span; }
-  [[nodiscard]] bool is(const char* word) const { return !at_end() && line_.words[next_].text == word; }
-  bool take(const char* word) { return is(word) && (++next_, true); }
-  const Located& take(const char* what, const char* hint) {
-    if (at_end()) throw InputError(place(), fmt::format("{} is missing", what), hint);
-    return line_.words[next_++];
-  }
-  void expect(const char* word, const char* hint) {
-    if (!take(word)) throw InputError(place(), fmt::format("'{}' is missing", word), hint);
-  }
-  void expect_end(const char* hint) const {
-    if (!at_end())
-      throw InputError(place(), fmt::format("'{}' does not belong here", line_.words[next_].text), hint);
-  }
-
- private:
-  const ProgramLine& line_;
-  std::size_t next_ = 0;
-};
 
 constexpr const char* kOpHint =
     "write 'backward.3: compute 1.2ms' or 'all_reduce.0: all_reduce 25MiB on data'";
 
 class ProgramReader {
  public:
-  ProgramReader(const LoadedText& text, const ProgramSymbols& symbols) : text_(text), symbols_(symbols) {}
+  ProgramReader(const LoadedText& text, const ProgramSymbols& symbols) : text_(text), values_(symbols) {}
 
   WrittenProgram read() {
     auto lines = program_lines(text_);
-    auto value = [this](const std::string& name) { return count_of(name); };
+    auto value = [this](const std::string& name) { return values_.count(name); };
     each_program_line(lines, value, [this](const ProgramLine& line) { read(line); });
     end_class();
     if (result_.classes.empty())
       throw InputError(whole_file(text_.source), "the program does nothing", kOpHint);
     for (auto& one : result_.classes)
       one.program.communicators = result_.communicators.size() + one.communicators.size();
+    result_.named = values_.named();
     return std::move(result_);
   }
 
@@ -75,26 +44,24 @@ class ProgramReader {
       WordReader words(line);
       bool is_op = line.words.size() > 4 && line.words[1].text == ":";
       if (words.take("communicator") && !words.is(":")) read_communicator(words);
-      auto operation = is_op ? find_operation(line.words[2].text) : std::nullopt;
-      if (!operation) continue;
+      has_ops_ |= is_op;
+      if (!is_op || !find_operation(line.words[2].text)) continue;
+      const auto& name = line.words.front();
+      auto activity = find_activity(name.text.substr(0, name.text.find_first_of(".'{")));
+      if (!activity) continue;  // which whoever reads it says
+      auto operation = operation_of(line.words[2]);
+      check_name(name, *activity, operation);
       auto on = std::ranges::find(line.words, "on", &Located::text);
       if (on == line.words.end() || on + 1 == line.words.end()) continue;
       if (on[1].text.find('{') != std::string::npos)
         throw InputError(on[1].span, "a loop's ops are on one communicator", "write its name without braces");
-      communicator(on[1], *operation);
+      communicator(on[1], {*activity, operation, line.words[2].span});
     }
     return std::move(result_.communicators);
   }
 
  private:
   using Name = std::tuple<Activity, std::size_t, std::size_t>;  // activity, index, copy
-
-  std::optional<std::int64_t> count_of(std::string_view name) {
-    auto found = symbols_.counts.find(name);
-    if (found == symbols_.counts.end()) return std::nullopt;
-    result_.named.emplace(name);
-    return found->second;
-  }
 
   void read(const ProgramLine& line) {
     WordReader words(line);
@@ -113,6 +80,7 @@ class ProgramReader {
     one.program.ops.push_back(read_op(words, first, std::get<Activity>(name), std::get<1>(name)));
     one.places.push_back(first.span);
     names_[name] = one.program.ops.size() - 1;
+    has_ops_ = true;
   }
 
   WrittenClass& current() {
@@ -124,8 +92,7 @@ class ProgramReader {
   void read_communicator(WordReader& words) {
     constexpr auto kHint = "write 'communicator data: axis data' or 'communicator shards: 8 ranks'";
     const auto& name = words.take("its name", kHint);
-    if (!result_.classes.empty() && !result_.classes.back().program.ops.empty())
-      throw InputError(name.span, "communicators come before ops", "move the line up");
+    if (has_ops_) throw InputError(name.span, "communicators come before ops", "move the line up");
     if (find_communicator(name.text).first)
       throw InputError(name.span, fmt::format("there are two communicators '{}'", name.text),
                        "choose another name");
@@ -179,6 +146,7 @@ class ProgramReader {
       throw InputError(class_place_, fmt::format("class {} does nothing", result_.classes.back().name),
                        kOpHint);
     names_.clear();
+    has_ops_ = false;
   }
 
   // forward.3, backward.0'2
@@ -191,8 +159,7 @@ class ProgramReader {
     auto activity = find_activity(word.text.substr(0, dot));
     if (!activity || *activity == Activity::wait) {
       std::vector<std::string> known;
-      for (auto one = Activity::broadcast; one <= Activity::host_wait;
-           one = static_cast<Activity>(static_cast<int>(one) + 1))
+      for (auto one : activities())
         if (one != Activity::wait) known.emplace_back(activity_name(one));
       auto text = word.text.substr(0, dot);
       throw InputError(word.span.part(0, static_cast<int>(std::max<std::size_t>(1, dot))),
@@ -221,11 +188,10 @@ class ProgramReader {
         throw InputError(word.span,
                          fmt::format("'{}' is a collective's name, and this op computes", name.text),
                          "call it forward, backward, optimizer, copy_in, copy_out, compress or launch");
-      op.duration = word.text == "copy" ? copy_time(value<Bytes>(words, "the size of what is copied"))
-                                        : value<Seconds>(words, "its time");
+      op.duration = word.text == "copy" ? values_.copy(words) : values_.time(words, "its time");
       op.is_fixed = words.take("fixed");
     } else {
-      read_collective(words, word, name, of, op);
+      read_collective(words, word, name, op);
     }
     if (words.take("after")) {
       do op.after.push_back(awaited(words.take("what it waits for", "write 'after forward.0'")));
@@ -237,42 +203,44 @@ class ProgramReader {
     return op;
   }
 
-  [[nodiscard]] Seconds copy_time(Bytes bytes) const {  // which are read and written
-    const auto& bandwidth = symbols_.copy_bandwidth;
-    return bandwidth ? symbols_.copy_launch + 2 * bytes / *bandwidth : Seconds();
+  // Of those that have a name.
+  static Operation operation_of(const Located& word) {
+    std::vector<std::string> known{"compute", "copy"};
+    for (auto one : activities()) {
+      auto operation = collective_operation(one);
+      if (!operation) continue;
+      if (operation_name(*operation) == word.text) return *operation;
+      std::string name(operation_name(*operation));
+      if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+    }
+    throw InputError(word.span,
+                     fmt::format("no op is called '{}'{}", word.text, did_you_mean(word.text, known)),
+                     fmt::format("an op is one of {}", fmt::join(known, ", ")));
+  }
+  static void check_name(const Located& name, Activity activity, Operation operation) {
+    if (collective_operation(activity) == operation) return;
+    std::vector<std::string_view> names;
+    for (auto one : activities())
+      if (collective_operation(one) == operation) names.push_back(activity_name(one));
+    throw InputError(
+        name.span,
+        fmt::format("'{}' is no name of a collective that does {}", name.text, operation_name(operation)),
+        fmt::format("call it {}", fmt::join(names, " or ")));
   }
 
-  void read_collective(WordReader& words, const Located& word, const Located& name,
-                       std::optional<Operation> of, Op& op) {
-    auto operation = find_operation(word.text);
-    if (!operation) {
-      auto known = operation_names();
-      known.insert(known.begin(), {"compute", "copy"});
-      throw InputError(word.span,
-                       fmt::format("no op is called '{}'{}", word.text, did_you_mean(word.text, known)),
-                       fmt::format("an op is one of {}", fmt::join(known, ", ")));
-    }
-    if (of != operation)
-      throw InputError(name.span,
-                       fmt::format("'{}' is no name of a collective that does {}", name.text, word.text),
-                       fmt::format("call it {}.{}", name_for(*operation), op.index));
+  void read_collective(WordReader& words, const Located& word, const Located& name, Op& op) {
+    auto operation = operation_of(word);
+    check_name(name, op.activity, operation);
     op.kind = Op::Kind::collective;
-    op.operation = *operation;
+    op.operation = operation;
     auto place = words.place();
-    op.bytes = value<Bytes>(words, "its size");
+    op.bytes = values_.size(words, "its size");
     if (op.bytes == Bytes())
       throw InputError(place, "a collective of no bytes", "remove it, or write its size");
     words.expect("on", "write 'on' and its communicator: all_reduce 25MiB on data");
-    op.communicator = communicator(words.take("its communicator", "write 'on data'"), *operation);
-    if (words.take("plus")) op.duration = value<Seconds>(words, "how much longer it takes");
-  }
-
-  // The first activity of that operation.
-  static std::string_view name_for(Operation operation) {
-    for (auto one = Activity::forward; one < Activity::host_wait;
-         one = static_cast<Activity>(static_cast<int>(one) + 1))
-      if (collective_operation(one) == operation) return activity_name(one);
-    return operation_name(operation);
+    op.communicator =
+        communicator(words.take("its communicator", "write 'on data'"), {op.activity, operation, word.span});
+    if (words.take("plus")) op.duration = values_.time(words, "how much longer it takes");
   }
 
   // Of the class being read, or of all as long as there is none.
@@ -292,7 +260,7 @@ class ProgramReader {
     return {nullptr, place};
   }
 
-  std::size_t communicator(const Located& name, Operation operation) {
+  std::size_t communicator(const Located& name, const WrittenUse& use) {
     auto [found, place] = find_communicator(name.text);
     if (!found && place == 0 && name.text == "data")
       found = &result_.communicators.emplace_back(WrittenCommunicator{name.text, {}, {}, name.span});
@@ -305,8 +273,8 @@ class ProgramReader {
           fmt::format("there is no communicator '{}'{}", name.text, did_you_mean(name.text, known)),
           fmt::format("name it above the ops: communicator {}: axis data", name.text));
     }
-    if (std::ranges::find(found->operations, operation) == found->operations.end())
-      found->operations.push_back(operation);
+    if (std::ranges::find(found->uses, use.activity, &WrittenUse::activity) == found->uses.end())
+      found->uses.push_back(use);
     return place;
   }
 
@@ -317,81 +285,19 @@ class ProgramReader {
                      "an op waits for ops above it only, so that no two wait for each other");
   }
 
-  // A product with one time or size in it.
-  template <class T>
-  T value(WordReader& words, const char* what) {
-    constexpr bool is_time = std::is_same_v<T, Seconds>;
-    constexpr auto kHint = is_time ? "write a time like 1.2ms, block.3.forward or optimizer/8"
-                                   : "write a size like 25MiB, block.3.parameters or 2B*block.3.elements";
-    auto place = words.place();
-    bool has_unit = false;
-    double product = 1;
-    for (bool divides = false, is_first = true;; is_first = false) {
-      const auto& word = words.take(what, kHint);
-      auto [factor, is_quantity] = factor_of<T>(word, kHint);
-      if (is_quantity && (has_unit || divides))
-        throw InputError(word.span, divides ? "one divides by a number" : "one multiplies by numbers", kHint);
-      if (divides && factor == 0) throw InputError(word.span, "one does not divide by zero", kHint);
-      has_unit |= is_quantity;
-      product = is_first ? factor : divides ? product / factor : product * factor;
-      divides = words.take("/");
-      if (!divides && !words.take("*")) break;
-    }
-    constexpr T kMost = [] {
-      if constexpr (is_time)
-        return kLongestDuration;
-      else
-        return kLargestByteCount;
-    }();
-    if (!has_unit) throw InputError(place, fmt::format("{} has no unit", what), kHint);
-    if (!(product >= 0) || !(product < kMost.value()))
-      throw InputError(place, fmt::format("{} is out of range", what),
-                       is_time ? "it must be below 10^9 s" : "it must be below 8 PiB");
-    return T(product);
-  }
-
-  // And whether it is a T; else a number.
-  template <class T>
-  std::pair<double, bool> factor_of(const Located& word, const char* hint) {
-    if (is_number_like(word.text)) {
-      double number = 0;
-      const auto* end = word.text.data() + word.text.size();
-      if (auto [rest, error] = std::from_chars(word.text.data(), end, number);
-          error == std::errc() && rest == end)
-        return {parse_number(word, 0, kMostProgramFactor), false};
-      if constexpr (std::is_same_v<T, Seconds>)
-        return {parse_seconds(word).value(), true};
-      else
-        return {parse_unrounded_bytes(word).value(), true};
-    }
-    if (auto count = count_of(word.text)) return {static_cast<double>(*count), false};
-    auto found = symbols_.values.find(word.text);
-    if (found == symbols_.values.end()) {
-      std::vector<std::string> known;
-      for (const auto& [name, value] : symbols_.values) known.push_back(name);
-      for (const auto& [name, value] : symbols_.counts) known.push_back(name);
-      throw InputError(
-          word.span, fmt::format("the model has no '{}'{}", word.text, did_you_mean(word.text, known)), hint);
-    }
-    if (const auto* value = std::get_if<T>(&found->second)) return {value->value(), true};
-    bool is_time = std::holds_alternative<Seconds>(found->second);
-    throw InputError(word.span,
-                     fmt::format("'{}' is a {}, not a {}", word.text, is_time ? "time" : "size",
-                                 is_time ? "size" : "time"),
-                     hint);
-  }
-
   const LoadedText& text_;
-  const ProgramSymbols& symbols_;
+  ProgramValues values_;
   WrittenProgram result_;
   std::map<Name, std::size_t> names_;  // of the class
+  bool has_ops_ = false;
   SourceSpan class_place_;
 };
 
 }  // namespace
 
 std::vector<WrittenCommunicator> read_communicators(const LoadedText& text) {
-  return ProgramReader(text, {}).read_communicators();
+  static const ProgramSymbols kNoSymbols;
+  return ProgramReader(text, kNoSymbols).read_communicators();
 }
 
 WrittenProgram read_program(const LoadedText& text, const ProgramSymbols& symbols) {

@@ -1,5 +1,7 @@
 #include "sim/program/program_symbols.hpp"
 
+#include <span>
+
 #include <fmt/format.h>
 
 #include "sim/program/shard_units.hpp"

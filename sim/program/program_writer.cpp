@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,11 +21,14 @@ constexpr std::array<ExactUnit, 4> kTimeUnits{{{"s", 1}, {"ms", 1e-3}, {"us", 1e
 constexpr std::array<ExactUnit, 4> kSizeUnits{
     {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}}};
 
+constexpr double kLargestInUnit = 1e7;
+
 // The shortest that reads back as the same value; without a prefix one always does.
 template <class T>
 std::string exact(T value, std::span<const ExactUnit> units, T (*parse)(const Located&)) {
   std::string shortest;
   for (const auto& [name, factor] : units) {
+    if (factor < 1 && value.value() / factor > kLargestInUnit) continue;
     auto text = fmt::format("{}{}", value.value() / factor, name);
     if ((shortest.empty() || text.size() < shortest.size()) && parse({text, {}}) == value) shortest = text;
   }

@@ -21,10 +21,16 @@ struct RankSets {
   int size = 0, stride = 1;
   bool operator==(const RankSets&) const = default;
 };
+// What ops do on a communicator, and the first of them.
+struct WrittenUse {
+  Activity activity{};
+  Operation operation{};
+  SourceSpan place;
+};
 struct WrittenCommunicator {
   std::string name;
   RankSets ranks;
-  std::vector<Operation> operations = {};  // what its ops do, each once
+  std::vector<WrittenUse> uses = {};  // each kind once
   SourceSpan place = {};
   bool operator==(const WrittenCommunicator& other) const {
     return name == other.name && ranks == other.ranks;

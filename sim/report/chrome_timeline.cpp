@@ -48,7 +48,8 @@ constexpr std::array kShown{Shown{Activity::broadcast, "broadcast", "communicati
                             Shown{Activity::serve, "servers busy", "communication"},
                             Shown{Activity::host_copy, "copy between host and GPU", "copy"},
                             Shown{Activity::peer_copy, "outputs between GPUs", "copy"},
-                            Shown{Activity::host_wait, "wait for the host's hooks", "wait"}};
+                            Shown{Activity::host_wait, "wait for the host's hooks", "wait"},
+                            Shown{Activity::all_to_all, "all-to-all {}", "communication"}};
 
 const Shown& shown(Activity activity) {
   const auto* found = std::ranges::find(kShown, activity, &Shown::activity);

@@ -1,6 +1,7 @@
 // `strategy: {program: FILE}`: a step that somebody wrote, or recorded, as text
 // (sim/program/written_program.hpp). Every rank carries the same one out.
-#include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,15 +27,15 @@ std::optional<std::size_t> before_last_backward_of(const Program& program) {
 }
 
 // What whole models on ranks that are all alike have none of.
-void check_operation(const Op& op, const SourceSpan& place) {
-  if (is_pair(op.operation))
-    throw InputError(place,
-                     "here all ranks do the same, and of two that send and receive each does one of the two",
-                     "messages between stages are those of a pipeline (parallelism.pipeline)");
-  bool is_of_servers =
-      op.activity == Activity::push || op.activity == Activity::pull || op.activity == Activity::serve;
-  if (is_of_servers)
-    throw InputError(place, "here are no parameter servers", "call the op reduce or replicate");
+void check_use(const WrittenUse& use) {
+  if (is_pair(use.operation))
+    throw InputError(use.place, "one sends and one receives, and here all ranks do the same",
+                     "messages between stages are a pipeline's (parallelism.pipeline)");
+  if (use.activity == Activity::push || use.activity == Activity::pull || use.activity == Activity::serve)
+    throw InputError(
+        use.place,
+        fmt::format("'{}' is of parameter servers, and here are none", activity_name(use.activity)),
+        "call it reduce or replicate");
 }
 
 struct OwnProgramPlan final : StrategyPlan {
@@ -84,12 +85,8 @@ struct OwnProgramPlan final : StrategyPlan {
                        "write 'micro_batches N' above the ops, or 'for m = 1..{micro_batches}' around them");
     const auto& [name, program, communicators, places] = written.classes.front();
     Seconds computed_time;
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      if (program.ops[i].kind == Op::Kind::collective)
-        check_operation(program.ops[i], places[i]);
-      else
-        computed_time += program.ops[i].duration;
-    }
+    for (const auto& op : program.ops)
+      if (op.kind == Op::Kind::compute) computed_time += op.duration;
     if (computed_time <= Seconds())
       throw InputError(places.front(), "nothing in the program takes time to compute",
                        "write 'forward: compute forward'");
@@ -114,20 +111,26 @@ class OwnProgram final : public Strategy {
     return plan;
   }
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
-    std::vector<CommunicatorUse> uses;
-    for (auto& [name, ranks, operations, place] : read_communicators(*choice.file)) {
+    std::vector<CommunicatorUse> all;
+    for (const auto& [name, ranks, uses, place] : read_communicators(*choice.file)) {
       bool is_axis = !ranks.axis.empty();
       if (is_axis && ranks.axis != "data")
         throw InputError(place, fmt::format("the job has no axis '{}'", ranks.axis),
                          "axis data is all ranks; sets of them are 'communicator shards: 8 ranks'");
-      if (operations.empty())
+      if (uses.empty())
         throw InputError(place, fmt::format("nothing is done on communicator {}", name), "remove it");
-      std::ranges::stable_partition(operations,
-                                    [](Operation operation) { return operation == Operation::all_reduce; });
-      uses.push_back({is_axis ? "data" : name, is_axis ? Joined::all : Joined::sets, std::move(operations),
-                      ranks.size, ranks.stride});
+      std::set<Operation> operations;  // all-reduces first
+      for (const auto& use : uses) {
+        check_use(use);
+        operations.insert(use.operation);
+      }
+      all.push_back({is_axis ? "data" : name,
+                     is_axis ? Joined::all : Joined::sets,
+                     {operations.begin(), operations.end()},
+                     ranks.size,
+                     ranks.stride});
     }
-    return uses;
+    return all;
   }
   void set_passes(const ReductionPlan&, const DdpOptions&, Overheads&) const override {}
 };

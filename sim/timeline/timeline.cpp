@@ -37,12 +37,13 @@ constexpr std::array kActivities{
     ActivityRow{Activity::serve, "serve", Operation::reduce},
     ActivityRow{Activity::host_copy, "host_copy"},
     ActivityRow{Activity::peer_copy, "peer_copy"},
-    ActivityRow{Activity::host_wait, "host_wait"}};
+    ActivityRow{Activity::host_wait, "host_wait"},
+    ActivityRow{Activity::all_to_all, "all_to_all", Operation::all_to_all}};
 
 constexpr const ActivityRow& row_of(Activity activity) {
   return kActivities.at(static_cast<std::size_t>(activity));
 }
-static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::host_wait));
+static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::all_to_all));
 
 constexpr double kSame = 1e-9;  // relative
 
@@ -55,6 +56,12 @@ std::string_view activity_name(Activity activity) {
 std::optional<Activity> find_activity(std::string_view name) {
   auto found = std::ranges::find(kActivities, name, &ActivityRow::name);
   return found == kActivities.end() ? std::nullopt : std::optional(found->activity);
+}
+
+std::vector<Activity> activities() {
+  std::vector<Activity> all;
+  for (const auto& row : kActivities) all.push_back(row.activity);
+  return all;
 }
 
 std::optional<Operation> collective_operation(Activity activity) {

@@ -33,11 +33,13 @@ enum class Activity {
   host_copy,              // between host and GPU
   peer_copy,              // of outputs to GPU 0, of their gradients from it
   host_wait,              // for a framework's hooks
+  all_to_all,             // what every rank sends every other
 };
 
 // "all_reduce"
 std::string_view activity_name(Activity activity);
 std::optional<Activity> find_activity(std::string_view name);
+std::vector<Activity> activities();
 // The operation of a collective's span; none: it is no collective's.
 std::optional<Operation> collective_operation(Activity activity);
 // Likewise; meaningless for other activities.

@@ -128,7 +128,7 @@ TEST(WrittenProgram, RefusesWhatMeansNothing) {
             "axis data");
   EXPECT_EQ(refusal("all_gather: all_reduce 1MiB on data\n"),
             "own.program:1:1-10: 'all_gather' is no name of a collective that does all_reduce; call it "
-            "all_reduce.0");
+            "all_reduce or used_parameter_bitmap");
   EXPECT_EQ(refusal("forward: compute 25MiB\n").substr(0, 51),
             "own.program:1:20-22: '25MiB' is a size, not a time;");
   EXPECT_EQ(refusal("forward: compute parameters\n").substr(0, 55),

@@ -45,7 +45,9 @@ Type<ChosenStrategy> strategy_said() {
         [strategy](const V& from) { return from == strategy ? std::optional(from.file) : std::nullopt; },
         std::string(strategy->name())));
   }
-  return one_of<V>("a strategy is a name, or a file", "write ddp, or {program: FILE}", std::move(forms));
+  auto names = strategies_that([](const auto&) { return true; });
+  return one_of<V>("a strategy is a name, or a program",
+                   fmt::format("one of {}; or {{program: FILE}}", fmt::join(names, ", ")), std::move(forms));
 }
 
 }  // namespace
