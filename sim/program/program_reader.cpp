@@ -42,7 +42,7 @@ class ProgramReader {
   std::vector<WrittenCommunicator> read_communicators() {
     for (const auto& line : program_lines(text_)) {
       WordReader words(line);
-      bool is_op = line.words.size() > 4 && line.words[1].text == ":";
+      bool is_op = line.words.size() > 2 && line.words[1].text == ":" && line.words[0].text != "class";
       if (words.take("communicator") && !words.is(":")) read_communicator(words);
       has_ops_ |= is_op;
       if (!is_op || !find_operation(line.words[2].text)) continue;

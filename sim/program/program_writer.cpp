@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/base/check.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/program/written_program.hpp"
 
@@ -21,22 +19,29 @@ constexpr std::array<ExactUnit, 4> kTimeUnits{{{"s", 1}, {"ms", 1e-3}, {"us", 1e
 constexpr std::array<ExactUnit, 4> kSizeUnits{
     {{"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}}};
 
-constexpr double kLargestInUnit = 1e7;
-
-// The shortest that reads back as the same value; without a prefix one always does.
-template <class T>
-std::string exact(T value, std::span<const ExactUnit> units, T (*parse)(const Located&)) {
-  std::string shortest;
-  for (const auto& [name, factor] : units) {
-    if (factor < 1 && value.value() / factor > kLargestInUnit) continue;
-    auto text = fmt::format("{}{}", value.value() / factor, name);
-    if ((shortest.empty() || text.size() < shortest.size()) && parse({text, {}}) == value) shortest = text;
-  }
-  DDPSIM_CHECK(!shortest.empty(), "a program has times and sizes that its text can say");
-  return shortest;
-}
+// The fewest digits that read back, in the largest unit of which there is one; where there are none, in s,
+// without a product.
 std::string exact_time(Seconds time) {
-  return exact(time, kTimeUnits, parse_seconds);
+  constexpr Seconds kMostByDigits(1e6);
+  constexpr int kMostDigits = 17;
+  for (const auto& [name, factor] : kTimeUnits) {
+    if (time.value() < factor || time > kMostByDigits) continue;
+    for (int digits = 3; digits <= kMostDigits; ++digits) {
+      auto text = fmt::format("{:.{}g}{}", time.value() / factor, digits, name);
+      if (text.find('e') == std::string::npos && parse_seconds({text, {}}) == time) return text;
+    }
+  }
+  return fmt::format("{}s", time.value());
+}
+
+// The shortest that reads back.
+std::string exact_size(Bytes bytes) {
+  std::string shortest;
+  for (const auto& [name, factor] : kSizeUnits) {
+    auto text = fmt::format("{}{}", bytes.value() / factor, name);
+    if (shortest.empty() || text.size() < shortest.size()) shortest = text;  // by powers of two: exact
+  }
+  return shortest;
 }
 
 std::string communicator_line(const WrittenCommunicator& one) {
@@ -67,8 +72,7 @@ std::string ops_text(const Program& program, const std::vector<WrittenCommunicat
     if (op.kind == Op::Kind::compute) {
       text += fmt::format("compute {}{}", exact_time(op.duration), op.is_fixed ? " fixed" : "");
     } else {
-      text += fmt::format("{} {} on {}", operation_name(op.operation),
-                          exact(op.bytes, kSizeUnits, parse_unrounded_bytes),
+      text += fmt::format("{} {} on {}", operation_name(op.operation), exact_size(op.bytes),
                           communicators.at(op.communicator).name);
       if (op.duration != Seconds()) text += fmt::format(" plus {}", exact_time(op.duration));
     }
