@@ -151,6 +151,10 @@ class Job:
     def simulate(self) -> Result:
         return Result(self._core.simulate())
 
+    def program(self) -> str:
+        """What a rank does in a step, as `ddpsim program` prints it; in a file it is a strategy: {"program": "own.program"}."""
+        return self._core.program()
+
     def best_cap(self, exact: bool = True) -> BestCap:
         """Over every bucket assignment that a cap can give; not exact: over some caps from 1 MiB to 1 GiB."""
         best = self._core.best_cap(exact)

@@ -7,6 +7,7 @@
 #include "sim/base/input_log.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/engine/written_programs.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/resolve/unused_keys.hpp"
@@ -56,6 +57,13 @@ Job Job::with(const std::vector<std::string>& overrides) const {
   for (const auto& assignment : overrides) config::apply_override(job.root_, assignment);
   job.overrides_.insert(job.overrides_.end(), overrides.begin(), overrides.end());
   return job;
+}
+
+std::string Job::program() const {
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  return readers_->with(
+      [&](Files& files, Simulator&) { return write_program(written_program(resolve(files, root))); });
 }
 
 Result Job::simulate() const {

@@ -64,6 +64,8 @@ class Job {
   // The best list of caps; throws InputError where a list does not make the buckets.
   [[nodiscard]] BestCaps best_caps() const;
   [[nodiscard]] std::string key() const;
+  // A rank's step as text, of the scenario without its sweep.
+  [[nodiscard]] std::string program() const;
   // Simulates the points of the sweep section, all together, so that they can be compared.
   [[nodiscard]] Compared compare() const;
   // And writes what `ddpsim sweep --html` does.

@@ -102,6 +102,7 @@ NB_MODULE(_core, m) {
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
       .def("best_caps", &Job::best_caps, Released())
+      .def("program", &Job::program, Released())
       .def("key", &Job::key, Released())
       .def("compare", &Job::compare, Released(), "Sweeps, all points together.")
       .def("write_report", &Job::write_report, nb::arg("path"), Released(),

@@ -41,6 +41,11 @@ inline constexpr int kMostKernels = 1000;                       // of a layer's 
 inline constexpr double kLargestCount = 1e18;                   // of a layer's operations or values
 inline constexpr double kLargestRescaleFactor = 1e6;            // of times given by hand
 
+// Programs
+inline constexpr std::size_t kMostProgramOps = 1'000'000;      // of a class of ranks, loops written out
+inline constexpr std::size_t kMostLabelIndex = 1'000'000'000;  // of an op's name
+inline constexpr double kMostProgramFactor = 1e18;             // of a time or size
+
 // Files and sweeps
 inline constexpr int kDeepestNesting = 64;                // of YAML and of a profile's JSON
 inline constexpr std::size_t kMostYamlValues = 100'000;   // of a file, with aliases written out

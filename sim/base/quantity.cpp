@@ -153,8 +153,12 @@ std::string with_prefix(double value, double base, std::span<const std::string_v
 }  // namespace
 
 Bytes parse_bytes(const Located& text) {
-  double bytes = std::round(parse_with_unit(text, kBytes));
-  check_below(text, bytes, kLargestByteCount.value(), "8 PiB");
+  return Bytes(std::round(parse_unrounded_bytes(text).value()));
+}
+
+Bytes parse_unrounded_bytes(const Located& text) {
+  double bytes = parse_with_unit(text, kBytes);
+  check_below(text, std::round(bytes), kLargestByteCount.value(), "8 PiB");
   return Bytes(bytes);
 }
 

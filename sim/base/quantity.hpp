@@ -13,6 +13,7 @@ namespace ddpsim {
 // Each throws InputError at the part of the text that is wrong: no number, not finite, negative, out of
 // range, missing or unknown unit, or a unit of another dimension.
 Bytes parse_bytes(const Located& text);                // [0, 2^53), rounded to whole bytes
+Bytes parse_unrounded_bytes(const Located& text);      // the same, as it is written: a part of a buffer
 BytesPerSecond parse_bandwidth(const Located& text);   // (0, 1e18)
 Seconds parse_seconds(const Located& text);            // [0, 1e9)
 FlopsPerSecond parse_flops_rate(const Located& text);  // (0, 1e21); powers of 1000, P too

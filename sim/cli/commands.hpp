@@ -17,6 +17,7 @@ Command scale_command();
 Command schema_command();
 Command show_command();
 Command plan_command();
+Command program_command();
 Command simulate_command();
 Command sweep_command();
 Command merge_command();

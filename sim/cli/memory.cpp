@@ -68,7 +68,7 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
     }
   };
   for (const auto* strategy : strategies())
-    if (strategy->traits.is_sharded && strategy != scenario.strategy)
+    if (strategy->traits.is_sharded && strategy->traits.knows_memory && strategy != scenario.strategy)
       add(fmt::format("strategy: {}", strategy->name()), {{"strategy", strategy->name()}});
   add_splits(scenario, root.find("batch") != nullptr, add);
   for (const auto* strategy : strategies()) {
@@ -114,9 +114,12 @@ void memory(const MemoryOptions& options) {
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
         "activations");
+  auto held = scenario.memory();
+  if (!held)
+    throw InputError(fmt::format("{}: a program does not say what a GPU holds", options.file),
+                     "ask of the strategy it is like: --set strategy=fsdp");
   const auto& step = *scenario.model_step;
-  MemoryReport report{
-      {*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()}, {}, {}};
+  MemoryReport report{{*held, step.gpu.memory, step.gpu.name, scenario.memory_of_others()}, {}, {}};
   if (scenario.parallel)
     for (const auto& stage : scenario.parallel->stages)
       report.stages.push_back({stage.layers, stage.memory()});

@@ -34,9 +34,10 @@ Command program() {
               "bucket size is best.",
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
           .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
-                       memory_command(), calibrate_command(), topology_command(), trace_command(),
-                       list_command(), show_command(), schema_command(), init_command(), capture_command(),
-                       validate_command(), completion_command(), man_command(), help_command()}};
+                       memory_command(), program_command(), calibrate_command(), topology_command(),
+                       trace_command(), list_command(), show_command(), schema_command(), init_command(),
+                       capture_command(), validate_command(), completion_command(), man_command(),
+                       help_command()}};
 }
 
 int run(int argc, char** argv) {

@@ -32,7 +32,7 @@ Option output_option(std::string name, std::string* path, std::string descriptio
           .refuses_empty = true};
 }
 
-void ScenarioOptions::add_to(Command& command) {
+void ScenarioOptions::add_file_to(Command& command) {
   command.run = [this, run = std::move(command.run)] {
     file = preset_path(PresetKind::configs, "FILE", file);
     run();
@@ -48,8 +48,14 @@ void ScenarioOptions::add_to(Command& command) {
         .value = &overrides,
         .description = "Override a scenario key: key.path=value; removes its sweep axis (repeatable)",
         .type = "KEY=VALUE",
-        .names = names_of_keys},
-       output_option("--json", &json, "Write the result as JSON; '-' is standard output", "PATH|-"),
+        .names = names_of_keys}});
+}
+
+void ScenarioOptions::add_to(Command& command) {
+  add_file_to(command);
+  command.options.insert(
+      command.options.end(),
+      {output_option("--json", &json, "Write the result as JSON; '-' is standard output", "PATH|-"),
        output_option("--csv", &csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
        {.name = "--quiet", .value = &quiet, .description = "No summary and no notes"}});
 }

@@ -24,6 +24,7 @@ struct ScenarioOptions {
   bool quiet = false;
 
   void add_to(Command& command);
+  void add_file_to(Command& command);  // and --set alone
   // --ds-config.
   void add_ds_config_to(Command& command);
   // --iterations and --seed, which stand for keys of the section `variability`.

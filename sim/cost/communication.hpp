@@ -57,6 +57,7 @@ struct CommunicatorAxis {
   // The last so many GPUs of each group are parameter servers, and operations are transfers between them and
   // the others.
   int servers = 0;
+  int stride = 0;  // ranks of a group are so far apart; 0: its groups are the job's
 };
 
 struct Communication {

@@ -260,6 +260,7 @@ int ParallelOptions::joined(const CommunicatorUse& use) const {
     case Joined::experts:
       return choice.expert_shards.value_or(1);
     case Joined::all:
+    case Joined::sets:
     case Joined::servers:
       break;
   }

@@ -69,7 +69,7 @@ std::string_view Scenario::network_name() const {
 }
 
 std::optional<MemoryParts> Scenario::memory() const {
-  if (!model_step) return std::nullopt;
+  if (!model_step || (strategy && !strategy->traits.knows_memory)) return std::nullopt;
   if (parallel) return parallel->fullest().memory();
   return model_step->memory(held_states());
 }

@@ -105,7 +105,7 @@ struct Scenario {
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
   [[nodiscard]] HeldStates held_states() const;         // of a model that no GPUs share
-  // What a GPU holds at its peak; none: of a trace, which does not say it.
+  // What a GPU holds at its peak; none: of a trace or a program, which do not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
   // DataParallel: of all GPUs but 0, which holds more.
   [[nodiscard]] std::optional<Bytes> memory_of_others() const;

@@ -306,7 +306,16 @@ void set_rank_zero_apart(std::vector<RankGroup>& groups) {
   if (first != classes.end()) set_first_apart(classes, static_cast<std::size_t>(first - classes.begin()));
 }
 
-// By RankClass::program.
+// As they are described.
+std::vector<GroupCost> usual_costs(const Scenario& scenario) {
+  if (!scenario.measured_table) return group_costs(scenario.communication);
+  std::vector<GroupCost> costs;
+  costs.push_back(measured_cost(scenario.measured_table, scenario.groups.front().ranks));
+  return costs;
+}
+
+}  // namespace
+
 std::vector<StepProgram> programs_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
   if (scenario.parallel) return parallel_programs(*scenario.parallel, overheads);
@@ -318,16 +327,6 @@ std::vector<StepProgram> programs_of(const Scenario& scenario) {
     programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
   return programs;
 }
-
-// As they are described.
-std::vector<GroupCost> usual_costs(const Scenario& scenario) {
-  if (!scenario.measured_table) return group_costs(scenario.communication);
-  std::vector<GroupCost> costs;
-  costs.push_back(measured_cost(scenario.measured_table, scenario.groups.front().ranks));
-  return costs;
-}
-
-}  // namespace
 
 std::vector<GroupCost> costs_of(const Scenario& scenario) {
   auto costs = usual_costs(scenario);

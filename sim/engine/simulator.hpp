@@ -28,6 +28,9 @@ class Simulator {
   std::shared_ptr<Prepared> prepared_;
 };
 
+// By RankClass::program.
+std::vector<StepProgram> programs_of(const Scenario& scenario);
+
 // Of a scenario's communicators, as much slower as it says: by group of its folded traffic, where it has any.
 std::vector<GroupCost> costs_of(const Scenario& scenario);
 

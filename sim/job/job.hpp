@@ -326,7 +326,7 @@ struct Job {
   Optimizer optimizer;
   job::Cluster cluster;
   job::Collective collective;
-  const Strategy* strategy = &usual_strategy();
+  ChosenStrategy strategy;
   DdpOptions ddp;
   Sections sections;  // of the other strategies
   job::HostMachine host;

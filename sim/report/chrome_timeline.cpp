@@ -48,7 +48,8 @@ constexpr std::array kShown{Shown{Activity::broadcast, "broadcast", "communicati
                             Shown{Activity::serve, "servers busy", "communication"},
                             Shown{Activity::host_copy, "copy between host and GPU", "copy"},
                             Shown{Activity::peer_copy, "outputs between GPUs", "copy"},
-                            Shown{Activity::host_wait, "wait for the host's hooks", "wait"}};
+                            Shown{Activity::host_wait, "wait for the host's hooks", "wait"},
+                            Shown{Activity::all_to_all, "all-to-all {}", "communication"}};
 
 const Shown& shown(Activity activity) {
   const auto* found = std::ranges::find(kShown, activity, &Shown::activity);
@@ -151,7 +152,7 @@ class Events {
       args["protocol"] = choice.protocol;
       args["channels"] = choice.channels;
     }
-    if (context_.shared_model) {
+    if (context_.plan.buckets.empty()) {
       if (span.bytes > Bytes(0)) args["bytes"] = static_cast<std::int64_t>(span.bytes.value());
       return args;
     }
@@ -179,7 +180,7 @@ class Events {
   // From where a bucket's last gradient is computed to its collective: it leaves the compute span that ends
   // there, which holds the nanosecond before.
   void add_arrow(const RankTimeline& ranks, int thread, const Span& span) {
-    if (context_.shared_model || !carries_bucket(span.activity)) return;
+    if (context_.plan.buckets.empty() || !carries_bucket(span.activity)) return;
     auto ready = nanoseconds(ranks.bucket_ready.at(span.index));
     auto from = event(ranks, kComputeThread, "bucket", "s");
     auto to = event(ranks, thread, "bucket", "f");

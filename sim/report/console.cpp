@@ -146,7 +146,8 @@ std::string parallelism_of(const SharedModelMetrics& model) {
 
 std::string reduction_of(const IterationMetrics& m) {
   auto text = fmt::format("strategy {}", m.strategy->name());
-  if (!m.shared_model) text += fmt::format(", {} bucket{}", m.n_buckets, m.n_buckets == 1 ? "" : "s");
+  if (!m.shared_model && m.n_buckets > 0)
+    text += fmt::format(", {} bucket{}", m.n_buckets, m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) text += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
   if (m.first_bucket_cap) text += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   if (m.comm_hook == CommHook::none) return text;
@@ -242,7 +243,10 @@ void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::si
   print_terms(out, metrics);
   print_facts(out, metrics);
   if (metrics.shared_model) return print_operations(out, metrics);
-  print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));
+  if (metrics.n_buckets == 0)
+    print_operations(out, metrics);
+  else
+    print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));
   if (metrics.spread) print_slowest(out, *metrics.spread);
 }
 

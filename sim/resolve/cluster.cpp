@@ -111,7 +111,10 @@ std::vector<std::vector<int>> mesh_of(const GivenJob& given, const Collective& c
     throw InputError(collective.place, "rings are over all ranks, and here groups of them communicate",
                      "remove 'rings'");
   try {
-    int shards = shard_group_ranks(collective.shards, *communication.cluster, gpu_of_rank);
+    bool has_shards = std::ranges::any_of(collective.communicators, [](const auto& use) {
+      return use.joined == Joined::shards || use.joined == Joined::replicas;
+    });
+    int shards = has_shards ? shard_group_ranks(collective.shards, *communication.cluster, gpu_of_rank) : 1;
     communication.labels.clear();
     return add_mesh(collective.communicators, shards, gpu_of_rank, communication);
   } catch (const InputError& error) {

@@ -23,6 +23,19 @@ int ranks_of_a_node(const Cluster& cluster, std::span<const int> gpu_of_rank) {
   return least;
 }
 
+// Ranks, by group.
+std::vector<std::vector<int>> groups_of(const CommunicatorUse& use, int shards, int world) {
+  if (use.joined == Joined::all) return Mesh({{use.axis, world}}).groups(0);
+  if (use.joined != Joined::sets)
+    return Mesh({{"shard", shards}, {"replica", world / shards}})
+        .groups(use.joined == Joined::replicas ? 1 : 0);
+  if (world % (std::int64_t{use.size} * use.stride) != 0)
+    throw InputError(fmt::format("communicator {}: {} ranks are not sets of {}, {} apart", use.axis, world,
+                                 use.size, use.stride),
+                     "their product divides the world size");
+  return Mesh({{"", use.stride}, {use.axis, use.size}, {"", world / use.size / use.stride}}).groups(1);
+}
+
 std::vector<double> slowdown_of_ranks(std::span<const RankPlace> places) {
   std::vector<double> slowdowns;
   for (const auto& place : places) slowdowns.push_back(place.slowdown);
@@ -67,14 +80,15 @@ void check_shard_group(int ranks, int world_size) {
 
 std::vector<std::vector<int>> add_mesh(std::span<const CommunicatorUse> uses, int shards,
                                        std::span<const int> gpu_of_rank, Communication& communication) {
-  Mesh mesh({{"shard", shards}, {"replica", static_cast<int>(gpu_of_rank.size()) / shards}});
+  auto world = static_cast<int>(gpu_of_rank.size());
   std::vector<std::vector<int>> all;
   communication.axes.clear();
   for (const auto& use : uses) {
-    auto groups = mesh.groups(use.joined == Joined::replicas ? 1 : 0);
+    auto groups = groups_of(use, shards, world);
     if (groups.front().size() == 1) continue;
     auto axis = static_cast<int>(communication.axes.size());
-    communication.axes.push_back({use.axis, use.operations, all.size()});
+    auto& added = communication.axes.emplace_back(CommunicatorAxis{use.axis, use.operations, all.size()});
+    if (use.joined != Joined::all) added.stride = groups.front()[1] - groups.front()[0];
     for (auto& group : groups) {
       auto& gpus = communication.groups.emplace_back();
       for (int rank : group) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);

@@ -62,7 +62,7 @@ int expert_shards(int shards, const Parallelism& degrees) {
 void settle_data_axis(Files& files, const GivenJob& given, const DdpOptions& ddp,
                       const ParallelSection& parallel, const Scenario& scenario, ParallelOptions& options) {
   const auto& strategy = *given.job.strategy;
-  auto choice = choice_of(given, ddp, scenario);
+  auto choice = choice_of(files, given, ddp, scenario);
   int reducing = options.degrees.reducing();
   bool splits_experts = parallel.expert.shape.ranks > 1;
   try {

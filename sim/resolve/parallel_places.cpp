@@ -275,6 +275,7 @@ class ChannelGroups {
       case Joined::shards:
         return places_.shards(stage, shards);
       case Joined::all:
+      case Joined::sets:
       case Joined::servers:
         break;
     }

@@ -108,7 +108,7 @@ std::shared_ptr<const RankPlaces> resolve_whole_model(Files& files, const GivenJ
                                                       Collective& collective, const DdpOptions& options,
                                                       Scenario& scenario) {
   const auto& strategy = *given.job.strategy;
-  auto choice = choice_of(given, options, scenario);
+  auto choice = choice_of(files, given, options, scenario);
   if (strategy.traits.is_ddp) check_process_groups(given);
   collective.communicators = strategy.communicators(choice);
   collective.shards = choice.shards;
@@ -209,7 +209,7 @@ Scenario resolve_step(Files& files, const config::Value& root) {
     scenario.groups = {{shared.degrees.data, {}, {}}};
     return scenario;
   }
-  auto choice = choice_of(given, scenario.ddp, scenario);
+  auto choice = choice_of(files, given, scenario.ddp, scenario);
   settle_shard_group(files, given, choice);
   settle_host(files, given, nullptr, scenario);
   plan_strategy(given, std::move(choice), scenario);

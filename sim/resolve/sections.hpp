@@ -14,7 +14,8 @@ namespace ddpsim {
 
 // What the job says to its strategy, where layers are computed as the model says, or as a trace's gradients
 // are.
-StrategyChoice choice_of(const GivenJob& given, const DdpOptions& ddp, const Scenario& scenario);
+StrategyChoice choice_of(Files& files, const GivenJob& given, const DdpOptions& ddp,
+                         const Scenario& scenario);
 // The plan of the strategy, and what is sharded.
 void plan_strategy(const GivenJob& given, StrategyChoice choice, Scenario& scenario);
 // What strategies find wrong they find without a place: that of the key they name, or of the same in section

@@ -12,20 +12,27 @@
 namespace ddpsim {
 namespace {
 
+struct StrategyFileKey {
+  using Value = std::shared_ptr<const LoadedText>;
+  std::string path;
+  auto operator<=>(const StrategyFileKey&) const = default;
+};
+
 // Its ranks are one communicator, which does one thing at a time.
 void check_measured(const StrategyChoice& choice, const MeasuredTable& table, const SourceSpan& place) {
   const auto& strategy = *choice.strategy;
   const char* hint = "use another algorithm than measured";
-  if (!strategy.traits.is_of_alike_ranks())
+  auto uses = strategy.communicators(choice);
+  bool joins_all = std::ranges::none_of(uses, [](const auto& use) { return use.joined == Joined::sets; });
+  if (!strategy.traits.is_of_alike_ranks() || !joins_all)
     throw InputError(place,
                      fmt::format("a measured table is of all ranks together, and strategy {} communicates "
                                  "otherwise",
                                  strategy.name()),
                      hint);
-  auto uses = strategy.communicators(choice);
   if (uses.size() > 1)
     throw InputError(place, "a measured table says nothing of two collectives at once",
-                     "remove fsdp.communicators, or use another algorithm than measured");
+                     "use one communicator, or another algorithm than measured");
   for (auto operation : uses.front().operations)
     if (!table.has(operation))
       throw InputError(place,
@@ -85,13 +92,21 @@ const SourceSpan& place_of_plan_error(const GivenJob& given, const InputError& e
   return given.places.key_at(given.has("ddp") ? "ddp" : "workload");
 }
 
-StrategyChoice choice_of(const GivenJob& given, const DdpOptions& ddp, const Scenario& scenario) {
+StrategyChoice choice_of(Files& files, const GivenJob& given, const DdpOptions& ddp,
+                         const Scenario& scenario) {
   auto computed = scenario.trace->gradients.front().dtype;
   if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
     computed = scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
   auto choice = given.job.choice(computed);
   choice.ddp = ddp;
   if (scenario.model_step) choice.architecture = scenario.model_step->gpu.architecture;
+  if (const auto& file = given.job.strategy.file; choice.strategy->traits.is_of_file) {
+    auto name = choice.strategy->name();
+    auto path = files.path_of(given.located(file, fmt::format("strategy.{}", name)));
+    choice.file = files.once(StrategyFileKey{path}, [&] {
+      return std::make_shared<const LoadedText>(load_text(path, fmt::format("a {}", name)));
+    });
+  }
   return choice;
 }
 

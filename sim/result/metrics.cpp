@@ -231,7 +231,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
     is_alone = is_alone && ranks == 1;
     bytes += span.bytes;
     on_bus += span.bytes * busbw_factor(operation, ranks);
-    if (context.shared_model) continue;  // what parts of a model reduce are no buckets of the plan
+    if (buckets.empty()) continue;  // what parts of a model reduce, or a program, are no buckets of the plan
     if (span.activity == Activity::used_parameter_bitmap) {
       metrics.used_parameter_bitmap = collective_of(span, rank, context);
       // Which parameters were used is known with the last gradient.

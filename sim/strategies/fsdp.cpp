@@ -126,7 +126,7 @@ const FsdpStrategy kFsdpStrategies[]{{FsdpKind::fsdp2, traits_of("fsdp", FsdpKin
                                      {FsdpKind::fsdp1, traits_of("hsdp1", FsdpKind::fsdp1, true)}};
 
 const FsdpStrategy* fsdp_of(const Job& job) {
-  return dynamic_cast<const FsdpStrategy*>(job.strategy);
+  return dynamic_cast<const FsdpStrategy*>(job.strategy.strategy);
 }
 const When kFsdp{[](const Job& job) { return fsdp_of(job) != nullptr; },
                  "strategies fsdp, fsdp1, hsdp and hsdp1"};

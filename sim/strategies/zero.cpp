@@ -60,7 +60,7 @@ class Zero12Strategy final : public ZeroStrategy {
 const Zero12Strategy kZero1("zero1", 1), kZero2("zero2", 2);
 
 const ZeroStrategy* zero_of(const Job& job) {
-  return dynamic_cast<const ZeroStrategy*>(job.strategy);
+  return dynamic_cast<const ZeroStrategy*>(job.strategy.strategy);
 }
 bool is_stage(const Job& job, int stage) {
   return zero_of(job) && zero_of(job)->stage == stage;
@@ -69,7 +69,7 @@ const When kZero{[](const Job& job) { return zero_of(job) != nullptr; }, "strate
 const When kGathers{[](const Job& job) { return !is_stage(job, 3); }, "strategies zero1 and zero2"};
 const When kOverlaps{[](const Job& job) { return !is_stage(job, 1) || job.parallelism.pipeline == 1; },
                      "one stage"};
-const When kZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
+const When kIsZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
 const When kAhead{
     [](const Job& job) { return is_stage(job, 3) && !ZeroStrategy::options(job.sections).gathers_in_turn(); },
     "strategy zero3 of DeepSpeed 0.6 and later"};
@@ -122,7 +122,7 @@ Type<ZeroOptions> zero_rows() {
           .when(kAhead)
           .key<&O::param_persistence_threshold>("param_persistence_threshold", elements(0), "Elements")
           .deepspeed("zero_optimization.stage3_param_persistence_threshold")
-          .when(kZero3)
+          .when(kIsZero3)
           .key<&O::overlap_comm>("overlap_comm", maybe(boolean()), "As DeepSpeed")
           .when(kOverlaps)
           .usually("zero3: true, else false")

@@ -30,6 +30,7 @@ struct StrategyChoice {
   std::optional<int> shards = {};         // ranks that hold the parameters together; none: all that reduce
   std::optional<int> expert_shards = {};  // of experts that ranks share; none: they share none
   std::string architecture = {};          // of the GPUs, of a model; "volta"
+  std::shared_ptr<const LoadedText> file = {};  // what the strategy's file says; null: it has none
   bool operator==(const StrategyChoice&) const = default;
 };
 
@@ -142,6 +143,8 @@ struct StrategyTraits {
   bool has_gradient_hooks = false;  // it reduces gradients as they arrive, in hooks of theirs
   bool is_one_process = false;      // for all GPUs, of which the first does more
   bool has_servers = false;         // apart from ranks
+  bool is_of_file = false;          // a job names its file: {program: FILE}
+  bool knows_memory = true;         // what a rank holds of a model
   // Weights and gradients are held in what is gathered: always, or of the stages of a pipeline.
   enum class Holds { model, gathered, gathered_by_stages } holds = Holds::model;
   [[nodiscard]] bool is_of_alike_ranks() const {
@@ -185,14 +188,22 @@ class Strategy {
 // All of them, and the default (sim/strategies/list.cpp).
 const std::vector<const Strategy*>& strategies();
 const Strategy& usual_strategy();
+// As a job says it, with its file where it is of one.
+struct ChosenStrategy {
+  const Strategy* strategy = &usual_strategy();
+  std::string file = {};
+  operator const Strategy*() const { return strategy; }  // NOLINT: it stands for the strategy
+  const Strategy* operator->() const { return strategy; }
+  bool operator==(const ChosenStrategy&) const = default;
+};
 // Null: there is none of that name.
 const Strategy* find_strategy(std::string_view name);
-// For whom it is so, in the order of the list.
+// Of those that a word says, for whom it is so, in the order of the list.
 template <class Is>
 std::vector<std::string> strategies_that(Is is) {
   std::vector<std::string> names;
   for (const auto* strategy : strategies())
-    if (is(strategy->traits)) names.emplace_back(strategy->name());
+    if (!strategy->traits.is_of_file && is(strategy->traits)) names.emplace_back(strategy->name());
   return names;
 }
 

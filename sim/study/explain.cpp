@@ -69,7 +69,7 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
                        only_all_reduces(m) ? "all-reduces after backward" : "collectives");
   else
     out << "  all communication is hidden behind compute\n";
-  explain_tail(out, m);
+  if (!m.buckets.empty()) explain_tail(out, m);
   if (m.communication > m.backward_compute + m.interference)
     out << fmt::format(
         "  communication ({} in all) is longer than the backward pass ({}): these buckets cannot hide it "

@@ -129,7 +129,8 @@ IterationContext context_of(const Scenario& scenario) {
   context.is_asynchronous = scenario.is_asynchronous();
   if (scenario.strategy) context.strategy = scenario.strategy;
   if (const auto* communication = scenario.communication.get();
-      communication && communication->axes.size() > 1 && !scenario.parallel)
+      communication && !scenario.parallel &&
+      (communication->axes.size() > 1 || communication->groups.size() > scenario.groups.size()))
     for (const auto& axis : communication->axes)
       context.communicators.push_back(
           {axis.name, static_cast<int>(communication->groups[axis.first].size())});
@@ -162,7 +163,8 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
         FlopsPerSecond(work.model.value() * rate),
         FlopsPerSecond((work.model + scenario.recomputed_share() * work.recomputed).value() * rate),
         work.peak};
-    metrics.memory = {*scenario.memory(), step->gpu.memory, step->gpu.name, scenario.memory_of_others()};
+    if (auto held = scenario.memory())
+      metrics.memory = {*held, step->gpu.memory, step->gpu.name, scenario.memory_of_others()};
   }
   if (scenario.sampled)
     metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);

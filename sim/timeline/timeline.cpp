@@ -13,7 +13,7 @@ namespace {
 struct ActivityRow {
   Activity activity;
   std::string_view name;
-  Operation operation = Operation::all_reduce;  // of a collective
+  std::optional<Operation> operation = {};  // of a collective
 };
 constexpr std::array kActivities{
     ActivityRow{Activity::broadcast, "broadcast", Operation::broadcast},
@@ -25,11 +25,11 @@ constexpr std::array kActivities{
     ActivityRow{Activity::copy_out, "copy_out"},
     ActivityRow{Activity::compress, "compress"},
     ActivityRow{Activity::launch, "launch"},
-    ActivityRow{Activity::all_reduce, "all_reduce"},
+    ActivityRow{Activity::all_reduce, "all_reduce", Operation::all_reduce},
     ActivityRow{Activity::all_gather, "all_gather", Operation::all_gather},
     ActivityRow{Activity::reduce_scatter, "reduce_scatter", Operation::reduce_scatter},
     ActivityRow{Activity::message, "message", Operation::send_recv},
-    ActivityRow{Activity::used_parameter_bitmap, "used_parameter_bitmap"},
+    ActivityRow{Activity::used_parameter_bitmap, "used_parameter_bitmap", Operation::all_reduce},
     ActivityRow{Activity::replicate, "replicate", Operation::broadcast},
     ActivityRow{Activity::reduce, "reduce", Operation::reduce},
     ActivityRow{Activity::push, "push", Operation::reduce},
@@ -37,12 +37,13 @@ constexpr std::array kActivities{
     ActivityRow{Activity::serve, "serve", Operation::reduce},
     ActivityRow{Activity::host_copy, "host_copy"},
     ActivityRow{Activity::peer_copy, "peer_copy"},
-    ActivityRow{Activity::host_wait, "host_wait"}};
+    ActivityRow{Activity::host_wait, "host_wait"},
+    ActivityRow{Activity::all_to_all, "all_to_all", Operation::all_to_all}};
 
 constexpr const ActivityRow& row_of(Activity activity) {
   return kActivities.at(static_cast<std::size_t>(activity));
 }
-static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::host_wait));
+static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::all_to_all));
 
 constexpr double kSame = 1e-9;  // relative
 
@@ -52,8 +53,23 @@ std::string_view activity_name(Activity activity) {
   return row_of(activity).name;
 }
 
-Operation operation_of(Activity activity) {
+std::optional<Activity> find_activity(std::string_view name) {
+  auto found = std::ranges::find(kActivities, name, &ActivityRow::name);
+  return found == kActivities.end() ? std::nullopt : std::optional(found->activity);
+}
+
+std::vector<Activity> activities() {
+  std::vector<Activity> all;
+  for (const auto& row : kActivities) all.push_back(row.activity);
+  return all;
+}
+
+std::optional<Operation> collective_operation(Activity activity) {
   return row_of(activity).operation;
+}
+
+Operation operation_of(Activity activity) {
+  return row_of(activity).operation.value_or(Operation::all_reduce);
 }
 
 Seconds RankTimeline::duration() const {

@@ -1,6 +1,7 @@
 #pragma once
 // What happened in one simulated iteration: spans on lanes. No behaviour.
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,11 +33,16 @@ enum class Activity {
   host_copy,              // between host and GPU
   peer_copy,              // of outputs to GPU 0, of their gradients from it
   host_wait,              // for a framework's hooks
+  all_to_all,             // what every rank sends every other
 };
 
 // "all_reduce"
 std::string_view activity_name(Activity activity);
-// The operation of a collective's span; meaningless for other activities.
+std::optional<Activity> find_activity(std::string_view name);
+std::vector<Activity> activities();
+// The operation of a collective's span; none: it is no collective's.
+std::optional<Operation> collective_operation(Activity activity);
+// Likewise; meaningless for other activities.
 Operation operation_of(Activity activity);
 
 // Times count from the start of the last backward pass of the slowest rank class: what comes before is

@@ -259,6 +259,20 @@ class ShardedTest(ValidateCliTest):
         self.assertGreater(point["predicted"]["iteration_s"], 0.18)
         self.assertEqual([bucket["index"] for bucket in point["buckets"]], [0, 1, 2, 3])
 
+    def test_a_program(self):
+        """60 ms of passes, whose halves' gradients are reduced as they are there, and what a program does not have: buckets."""
+        self.write("own.program", "backward.1: compute backward/2\nall_reduce.1: all_reduce gradients/2 on data after backward.1\n"
+                                  "backward.0: compute backward/2\nall_reduce.0: all_reduce gradients/2 on data after backward.0\n"
+                                  "optimizer: compute 10ms after all_reduce.0 all_reduce.1\n")
+        self.scenario(cli.small_trace(2, cli.MIB // 16, 0.03), strategy="{program: own.program}")
+        self.ok("validate", "scenario.yaml", "--json", "r.json", "--repetitions", "2", "--buckets")
+        point = self.read_json("r.json")["points"][0]
+        self.assertGreater(point["measured"]["iteration_s"], 0.07)
+        self.assertEqual(point["buckets"], [])
+        self.write("sets.program", "communicator pairs: 2 ranks\nbackward: compute backward\nall_reduce: all_reduce gradients on pairs\n")
+        done = self.fails(2, "validate", "scenario.yaml", "--set", "strategy={program: sets.program}")
+        self.assertIn("strategy program communicates otherwise", done.stderr)
+
     def test_a_gather_runs_beside_the_passes_before_it(self):
         """On a link of 100 Mbit/s a block of 512 KiB takes 22 ms to gather by two ranks, as its forward pass does. Gathered before each pass and
         never beside it, four blocks would take 43 ms longer than predicted."""

@@ -272,6 +272,13 @@ class TestBestCap:
             small.set({"strategy": "flat"}).best_cap()
 
 
+def test_program(small, root, cli, tmp_path):
+    """What the command prints, and put into a file a strategy that takes as long."""
+    path = tmp_path / "own.program"
+    path.write_text(small.program())
+    assert small.set({"strategy": {"program": str(path)}}).simulate().iteration_s == small.simulate().iteration_s
+
+
 def test_best_caps(small, root, cli, tmp_path):
     """The list, and the single cap, of `simulate --best-caps`; a strategy without buckets is a mistake."""
     path = tmp_path / "scenario.yaml"

@@ -59,7 +59,8 @@ void check_can_be_real(const Scenario& scenario) {
                      "remove ddp.find_unused_parameters and workload.unused_parameters");
   if (scenario.strategy_plan && std::ranges::any_of(program_of(scenario).program.ops, is_offloaded))
     throw InputError("a real run offloads nothing to a host",
-                     "remove fsdp.cpu_offload, or zero.offload_optimizer and zero.offload_param");
+                     "remove fsdp.cpu_offload, zero.offload_optimizer and zero.offload_param, or a program's "
+                     "'fixed' and 'plus'");
 }
 
 std::size_t elements_of(Operation operation, Bytes bytes, int ranks) {
@@ -94,6 +95,7 @@ Step replay_step(const Scenario& scenario, const std::string& name, const Sampli
 
 std::vector<std::size_t> reductions_of(const Step& step, std::size_t buckets) {
   std::vector<std::size_t> reductions(buckets);
+  if (buckets == 0) return reductions;  // a program's are of no plan
   auto collectives = step.collectives();
   for (std::size_t c = 0; c < collectives.size(); ++c)
     if (collectives[c]->activity != Activity::all_gather) reductions.at(collectives[c]->index) = c;

@@ -13,8 +13,12 @@ const When kHooks{[](const Job& job) { return job.strategy->traits.has_gradient_
                   "strategies ddp and overlap of several ranks that reduce"};
 const When kLaunches{[](const Job& job) { return job.strategy->traits.all_reduces && job.reduces(); },
                      "strategies naive, flat, overlap and ddp of several ranks that reduce"};
-const When kPasses{[](const Job& job) { return !job.strategy->traits.has_servers && job.reduces(); },
-                   "several ranks that reduce, without parameter servers"};
+const When kNoFile{[](const Job& job) { return !job.strategy->traits.is_of_file; },
+                   "strategies that are no program's"};
+const When kMemoryCopies{[](const Job& job) { return !job.strategy->traits.has_servers && job.reduces(); },
+                         "several ranks that reduce, without parameter servers"};
+const When kPasses{[](const Job& job) { return kMemoryCopies.applies(job) && kNoFile.applies(job); },
+                   "several ranks that reduce, without parameter servers, and no program"};
 
 // Where `section: none` leaves all of it out.
 template <class S>
@@ -167,10 +171,10 @@ Type<Physics> physics_rows() {
                  .key<&P::calibration>("calibration", maybe(text()), "Calibrated interference: a file")
                  .usually("none")
                  .key<&P::pass_bandwidth>("pass_bandwidth", maybe(bandwidth()), "Memory bandwidth of a copy")
-                 .when(kPasses)
+                 .when(kMemoryCopies)
                  .usually("the GPU's")
                  .key<&P::pass_launch>("pass_launch", maybe(time()), "Launch of a copy")
-                 .when(kPasses)
+                 .when(kMemoryCopies)
                  .usually("the GPU's")
                  .key<&P::passes>("passes", maybe(passes()), "Passes over a bucket's memory")
                  .when(kPasses)
@@ -181,6 +185,7 @@ Type<Physics> physics_rows() {
                  .when(kLaunches)
                  .usually("calibrated, else 0s")
                  .key<&P::first_start>("first_start", time(), "Start of the first collective")
+                 .when(kNoFile)
                  .key<&P::hooks>("hooks", maybe(hooks()), "Host time of DeepSpeed's hooks")
                  .when(kHostHooks)
                  .usually("the strategy's")

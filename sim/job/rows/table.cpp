@@ -10,6 +10,7 @@
 #include "sim/base/suggest.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/job/rows/rows.hpp"
+#include "sim/keys/types.hpp"
 #include "sim/strategies/families.hpp"
 
 namespace ddpsim {
@@ -25,10 +26,28 @@ const When kTensor{[](const Job& job) { return job.parallelism.tensor > 1; }, "p
 const When kContext{[](const Job& job) { return job.parallelism.context > 1; },
                     "parallelism.context above 1"};
 
-Type<const Strategy*> strategy_word() {
-  config::Words<const Strategy*> words;
-  for (const auto* strategy : strategies()) words.emplace_back(strategy->name(), strategy);
-  return word(std::move(words));
+// A name, or that of one whose file it names: {program: FILE}.
+Type<ChosenStrategy> strategy_said() {
+  using V = ChosenStrategy;
+  std::vector<OneOf<V>::Form> forms;
+  for (const auto* strategy : strategies()) {
+    if (!strategy->traits.is_of_file) {
+      forms.push_back(is_word<V>(std::string(strategy->name()), {strategy}));
+      continue;
+    }
+    Rows<std::string> file("strategy");
+    file.whole(strategy->name(), text(), "File of the strategy").required();
+    forms.push_back(is_like<V, std::string>(
+        nested(file),
+        [strategy](V& to, std::string from) {
+          to = {strategy, std::move(from)};
+        },
+        [strategy](const V& from) { return from == strategy ? std::optional(from.file) : std::nullopt; },
+        std::string(strategy->name())));
+  }
+  auto names = strategies_that([](const auto&) { return true; });
+  return one_of<V>("a strategy is a name, or a program",
+                   fmt::format("one of {}; or {{program: FILE}}", fmt::join(names, ", ")), std::move(forms));
 }
 
 }  // namespace
@@ -44,7 +63,7 @@ const Section& job_table() {
         .key<&Job::cluster>("cluster", job::cluster_rows(), "GPUs and what joins them")
         .required()
         .key<&Job::collective>("collective", job::collective_rows(), "How gradients are reduced")
-        .key<&Job::strategy>("strategy", strategy_word(), "How gradients are reduced, or parameters sharded");
+        .key<&Job::strategy>("strategy", strategy_said(), "How gradients are reduced, or parameters sharded");
     add_strategy_rows(rows);
     rows.key<&Job::host>("host", job::host_rows(), "The machine around the GPUs")
         .key<&Job::parallelism>("parallelism", job::parallelism_rows(), "GPUs that share a copy of the model")
