@@ -45,6 +45,33 @@ TEST(ProfilerGroups, OfDifferentSizesGiveNoCommunication) {
                                          "reduce (2, 8 ranks)"));
 }
 
+// A sparse embedding's gradient, or one that is undefined, has no shape: all others keep theirs as long as
+// DDP's all-reduces hold exactly them.
+TEST(ProfilerShapes, OneMayBeMissing) {
+  auto with = [](std::int64_t reduced) {
+    ProfilerTrace trace;
+    trace.node(10, 12).gradient(20, 21, 30, shaped("[3]")).gradient(40, 41, 50, shaped("[]", ""));
+    trace.gradient(60, 61, 70, shaped("[4]"));
+    add_all_reduce(trace, 62, reduced, 8);
+    return trace.imported();
+  };
+  auto imported = with(7);
+  ASSERT_EQ(imported.trace.gradients.size(), 2U);
+  EXPECT_EQ(imported.trace.gradients[0].elements, 3);
+  EXPECT_EQ(imported.trace.gradients[1].elements, 4);
+  EXPECT_THAT(imported.remarks,
+              Contains("1 of 3 gradients has no shape, and DDP's all-reduces hold exactly the "
+                       "others: undefined, or sparse; left out"));
+  imported = with(9);
+  EXPECT_EQ(imported.trace.gradients.size(), 1U);
+  EXPECT_THAT(imported.remarks,
+              Contains("1 of 3 gradients has no shape, and the others have 7 elements where DDP's "
+                       "all-reduces hold 9"));
+  EXPECT_THAT(imported.remarks,
+              Contains("not all gradients' sizes are known: each of DDP's buckets became one "
+                       "gradient, which other bucket caps cannot split"));
+}
+
 TEST(ProfilerBuckets, AreNotWhatOtherNodesLaunch) {
   ProfilerTrace trace;  // a no_sync step with tensor parallelism
   trace.node(10, 18);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -128,6 +129,34 @@ bool arrives_by_buckets(const MeasuredStep& step) {
 }
 
 }  // namespace
+
+std::vector<Step> without_undefined_gradients(std::vector<Step> steps, const Collectives& collectives,
+                                              std::vector<std::string>& remarks) {
+  std::set<std::string> said;  // once, however many steps
+  for (auto& step : steps) {
+    auto& all = step.accumulations;
+    auto has_shape = [](const Accumulation& one) { return one.elements.has_value(); };
+    auto known = std::ranges::count_if(all, has_shape);
+    auto missing = static_cast<std::ptrdiff_t>(all.size()) - known;
+    if (known == 0 || missing == 0) continue;
+    double elements = 0, reduced = 0;
+    for (const auto& one : all) elements += static_cast<double>(one.elements.value_or(0));
+    for (const auto& one : collectives.all_reduces(step).list) reduced += static_cast<double>(one.elements);
+    auto what =
+        fmt::format("{} of {} gradients {} no shape", missing, all.size(), missing == 1 ? "has" : "have");
+    if (elements == reduced) {
+      std::erase_if(all, [&](const Accumulation& one) { return !has_shape(one); });
+      said.insert(what + ", and DDP's all-reduces hold exactly the others: undefined, or sparse; left out");
+    } else if (reduced > 0) {
+      said.insert(fmt::format("{}, and the others have {:.0f} elements where DDP's all-reduces hold {:.0f}",
+                              what, elements, reduced));
+    } else {
+      said.insert(what);
+    }
+  }
+  remarks.insert(remarks.end(), said.begin(), said.end());
+  return steps;
+}
 
 MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>& steps,
                                 const Collectives& collectives, const ComputeStream& stream,

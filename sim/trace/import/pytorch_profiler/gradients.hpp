@@ -37,6 +37,11 @@ struct MeasuredSteps {
   std::vector<MeasuredStep> steps;  // all with the same gradients
 };
 
+// Without the gradients that have no shape, in steps whose all-reduces hold all others and nothing else: they
+// are undefined, or sparse and not reduced. Elsewhere the remarks get how many have none.
+std::vector<Step> without_undefined_gradients(std::vector<Step> steps, const Collectives& collectives,
+                                              std::vector<std::string>& remarks);
+
 // Throws InputError when nothing tells the sizes, or when no two steps have the same gradients. `remarks` get
 // what was left out and what is not exact.
 MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>& steps,

@@ -106,9 +106,9 @@ ImportedTrace import(const ImportRequest& request) {
   try {
     ImportedTrace imported;
     auto& remarks = imported.remarks;
-    auto steps = find_steps(profile, remarks);
     ComputeStream stream(profile);
     Collectives collectives(profile);
+    auto steps = without_undefined_gradients(find_steps(profile, remarks), collectives, remarks);
     auto measured = measure_gradients(profile, steps, collectives, stream, remarks);
     std::vector<StepTimes> times;
     for (const auto& step : measured.steps) {

@@ -113,9 +113,12 @@ std::vector<std::string> notes(const ImportFacts& facts) {
 std::vector<std::string> warnings(const ImportFacts& facts) {
   std::vector<std::string> sentences;
   if (facts.measured.rule == SizeRule::buckets) {
-    sentences.emplace_back(
-        "the gradients' sizes were not recorded: each of DDP's buckets became one gradient, "
-        "which other bucket caps cannot split; profile with record_shapes=True for the real ones");
+    bool some = std::ranges::any_of(facts.profile.accumulations,
+                                    [](const Accumulation& one) { return one.elements.has_value(); });
+    sentences.push_back(
+        fmt::format("{}: each of DDP's buckets became one gradient, which other bucket caps cannot split{}",
+                    some ? "not all gradients' sizes are known" : "the gradients' sizes were not recorded",
+                    some ? "" : "; profile with record_shapes=True for the real ones"));
     if (!launches_recorded(facts.measured))
       sentences.emplace_back(
           "the launches of all-reduces were not recorded: a bucket counts as ready when its kernel starts, "

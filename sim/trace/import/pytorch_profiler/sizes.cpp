@@ -23,7 +23,8 @@ const GpuWork* copy_of(const Profile& profile, std::int64_t correlation) {
 Sizes sizes_by_shapes(const Step& step) {
   std::vector<GradientSize> sizes;
   for (const auto& accumulation : step.accumulations) {
-    if (!accumulation.elements) return Flaw{"a gradient has no shape", "profile with record_shapes=True"};
+    if (!accumulation.elements)
+      return Flaw{"a gradient has no shape", "is it sparse, or a parameter that no pass used?"};
     auto dtype = dtype_of(accumulation.dtype);
     if (!dtype)
       return Flaw{fmt::format("a gradient has elements of type '{}'", accumulation.dtype),
