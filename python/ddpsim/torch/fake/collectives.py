@@ -102,7 +102,7 @@ class Collectives:
                 self._memory.saw(tensor)
         self._memory.holds([tensor for tensor in tensors_in(args[:2]) if tensor.device.type == "cuda"], "collectives")
         number = self._put(operation, group, counted, group.size() if operation in ("gather", "scatter") else 1, **more)
-        self._values.exchanged(operation, args)
+        self._values.exchanged(operation, args, group.size())
         of_reducer = self.reducers > 0 and name == "allreduce_" and self._phases.in_backward
         if of_reducer:
             self.pending.add(tensors_in(args[0]), [number])
@@ -129,7 +129,7 @@ class Collectives:
         operation = _FUNCTIONAL[name]
         more = _uneven(args[0], args[2]) if name == "all_to_all_single" else {}
         number = self._put(operation, group, outputs if operation == "all_gather" else tensors_in(args[0]), **more)
-        self._values.passed_on(args[0], out)
+        self._values.passed_on(operation, args[0], out, args[1] if operation == "all_reduce" else None, group.size())
         for tensor in outputs:
             self._outputs[tensor.untyped_storage()._cdata] = number
         return out

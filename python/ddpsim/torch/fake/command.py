@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     if ranks is not None and len(ranks) == 1 and len(sizes) == 1:
         return _record(asked, sizes[0], ranks[0], Path(asked.out), script)
     for size in sizes:
-        status = _several(asked, size, ranks, len(sizes) > 1, arguments, script)
+        status = _several(asked, size, ranks, len(sizes) > 1, script)
         if status:
             return status
     return 0
@@ -85,43 +85,44 @@ def _name(out: str, *parts: str) -> Path:
     return path.with_name("-".join([path.name[:len(path.name) - len(ending)] if ending else path.name, *parts]) + ending)
 
 
-def _several(asked: Any, size: int, ranks: list[int] | None, name_size: bool, arguments: list[str], script: list[str]) -> int:
+def _several(asked: Any, size: int, ranks: list[int] | None, name_size: bool, script: list[str]) -> int:
     """Each rank in a process of its own. One that needs objects of a rank that comes later is recorded again once that has sent them."""
     stages = ranks is None
-    many = stages or len(ranks or []) > 1
-    waiting, done = list(ranks or [0]), []
-    progress: dict[int, int] = {}
-    with tempfile.TemporaryDirectory(prefix="ddpsim-record-") as mail:
-        while waiting:
-            again: list[int] = []
-            for rank in waiting:
-                out = _name(asked.out, *([str(size)] if name_size else []), *([f"rank{rank}"] if many else []))
+    wanted = list(ranks or [0])
+    done: set[int] = set()
+    left = -1    # letters in the mail after the last round in which no rank was finished
+    with tempfile.TemporaryDirectory(prefix="ddpsim-record-") as folder:
+        mail = Path(folder)
+        while len(done) < len(wanted):
+            before = len(done)
+            for rank in [rank for rank in wanted if rank not in done]:
+                out = _name(asked.out, *([str(size)] if name_size else []), *([f"rank{rank}"] if stages or len(wanted) > 1 else []))
                 command = [sys.executable, "-m", "ddpsim.torch", "record", "--world-size", str(size), "--rank", str(rank), "--step", str(asked.step), "--gpu", asked.gpu,
-                           "--gpus-per-node", str(asked.gpus_per_node), "--mail", mail, "--out", str(out), *(["-m"] if asked.module else []),
+                           "--gpus-per-node", str(asked.gpus_per_node), "--mail", folder, "--out", str(out), *(["-m"] if asked.module else []),
                            *(["--kernels", asked.kernels] if asked.kernels else []), *[f"--assume={word}={share}" for word, share in asked.assume], "--", *script]
                 status = subprocess.run(command, check=False).returncode
-                if status == _WAITS:
-                    again.append(rank)
-                elif status:
+                if status == 0:
+                    done.add(rank)
+                elif status != _WAITS:
                     return status
-                else:
-                    done.append(rank)
                 if stages:
-                    again += sorted(_peers(Path(mail), rank) - {*waiting, *again, *done})
-            letters = len(list(Path(mail).iterdir()))
-            if again and set(again) <= set(waiting) and len(again) == len(waiting) and progress.get(len(again)) == letters:
-                print(f"ddpsim record: ranks {', '.join(map(str, sorted(again)))} wait for objects of ranks that are not recorded\n"
+                    wanted += [peer for peer in _peers(mail, rank) if peer not in wanted]
+            letters = len(list(mail.iterdir()))
+            if len(done) == before and letters == left:
+                waiting = ", ".join(str(rank) for rank in sorted(set(wanted) - done))
+                print(f"ddpsim record: error: ranks {waiting} wait for objects of ranks that are not recorded with them\n"
                       "hint: --ranks stages records rank 0 and all it exchanges with", file=sys.stderr)
                 return 2
-            progress[len(again)] = letters
-            waiting = again[::-1]    # what comes back goes the other way
+            left = letters
+            wanted.reverse()    # what comes back goes the other way
     return 0
 
 
-def _peers(mail: Path, rank: int) -> set[int]:
-    """Ranks that it has sent to or received from, or wants to."""
-    path = mail / f"peers-{rank}"
-    return {int(word) for word in path.read_text().split()} if path.exists() else set()
+def _peers(mail: Path, rank: int) -> list[int]:
+    """Ranks that it exchanges with, or wants to."""
+    from ddpsim.torch.fake.groups import peers_file
+    path = mail / peers_file(rank)
+    return [int(word) for word in path.read_text().split()] if path.exists() else []
 
 
 def _record(asked: Any, size: int, rank: int, out: Path, script: list[str]) -> int:

@@ -39,24 +39,24 @@ GPUS = {
 
 
 def install(patches: Patches, streams: Streams, memory: Memory, gpu: Gpu, gpus_per_node: int, local_rank: int) -> None:
-    """Makes `gpus_per_node` GPUs visible, of which the script has number `local_rank`; tensors are on cuda:0 whatever it says."""
-    _device(patches, gpu, gpus_per_node)
+    """Makes `gpus_per_node` GPUs visible, of which number `local_rank` is the current one."""
+    _device(patches, gpu, gpus_per_node, local_rank)
     _order(patches, streams)
     _memory(patches, memory, gpu)
-    _internals(patches, streams, gpus_per_node)
+    _internals(patches, gpus_per_node, local_rank)
     _graphs(patches)
 
 
-def _device(patches: Patches, gpu: Gpu, gpus_per_node: int) -> None:
+def _device(patches: Patches, gpu: Gpu, gpus_per_node: int, local_rank: int) -> None:
     cuda = torch.cuda
     properties = types.SimpleNamespace(
         name=gpu.name, total_memory=gpu.memory, major=gpu.capability[0], minor=gpu.capability[1], multi_processor_count=gpu.multiprocessors, warp_size=32,
         gcnArchName="", is_integrated=False, is_multi_gpu_board=False, L2_cache_size=50 << 20, max_threads_per_multi_processor=2048,
         regs_per_multiprocessor=65536, shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, uuid="0")
     patches.answer(cuda, is_available=True, is_initialized=True, device_count=gpus_per_node, _lazy_init=None, init=None, _is_in_bad_fork=False,
-                   current_device=0, set_device=None, get_device_name=gpu.name, get_device_capability=gpu.capability, get_device_properties=properties,
+                   current_device=local_rank, set_device=None, get_device_name=gpu.name, get_device_capability=gpu.capability, get_device_properties=properties,
                    is_bf16_supported=gpu.capability >= (8, 0), get_arch_list=["sm_%d%d" % gpu.capability], can_device_access_peer=True, utilization=0,
-                   _exchange_device=0, _maybe_exchange_device=0)
+                   _exchange_device=local_rank, _maybe_exchange_device=local_rank)
     state = torch.zeros(16, dtype=torch.uint8)
     patches.answer(cuda, manual_seed=None, manual_seed_all=None, seed=None, seed_all=None, initial_seed=0, set_rng_state=None, set_rng_state_all=None)
     patches.set(cuda, "get_rng_state", lambda *_, **__: state.clone())
@@ -102,14 +102,14 @@ def _memory(patches: Patches, memory: Memory, gpu: Gpu) -> None:
         int, {"allocated_bytes.all.current": memory.now, "allocated_bytes.all.peak": memory.peak, "reserved_bytes.all.peak": memory.peak}))
 
 
-def _internals(patches: Patches, streams: Streams, gpus_per_node: int) -> None:
+def _internals(patches: Patches, gpus_per_node: int, local_rank: int) -> None:
     """Where PyTorch's own Python code asks CUDA below torch.cuda."""
-    patches.answer(torch._C, _cuda_setDevice=0, _cuda_exchangeDevice=0, _cuda_maybeExchangeDevice=0, _cuda_emptyCache=0, _cuda_getDevice=0,
+    patches.answer(torch._C, _cuda_setDevice=0, _cuda_exchangeDevice=local_rank, _cuda_maybeExchangeDevice=local_rank, _cuda_emptyCache=0, _cuda_getDevice=local_rank,
                    _cuda_getDeviceCount=gpus_per_node, _cuda_getCurrentBlasHandle=0, _cuda_isCurrentStreamCapturing=False)
     patches.answer(torch._C, _get_accelerator=torch.device("cuda"))
     patches.answer(torch.cuda, is_current_stream_capturing=False)
     accelerator = getattr(torch, "accelerator", None)
-    patches.answer(accelerator, is_available=True, device_count=gpus_per_node, current_device_index=0, current_device_idx=0, set_device_index=None,
+    patches.answer(accelerator, is_available=True, device_count=gpus_per_node, current_device_index=local_rank, current_device_idx=local_rank, set_device_index=None,
                    set_device_idx=None, current_accelerator=torch.device("cuda"))
     patches.answer(torch.Tensor, record_stream=None, is_pinned=False)
     patches.set(torch.Tensor, "pin_memory", lambda tensor, *_: tensor)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 import pickle
 from pathlib import Path
@@ -30,6 +31,7 @@ def install(patches: Patches, tape: Tape, collectives: Collectives, world_size: 
     _groups(patches, world_size, rank)
     _objects(patches, tape, rank, mail)
     _batches(patches, collectives)
+    _meshes(patches)
 
     def leave() -> None:
         if dist.is_initialized():
@@ -101,6 +103,27 @@ def _batches(patches: Patches, collectives: Collectives) -> None:
         patches.set(where, "batch_isend_irecv", batch_isend_irecv)
 
 
+def peers_file(rank: int) -> str:
+    """In the mail's folder: the ranks that a rank sends to and receives from."""
+    return f"peers-{rank}"
+
+
+def _meshes(patches: Patches) -> None:
+    """DTensor's caches outlive the block and know groups by name: meshes of each block are made to differ, as those of a thread of its own."""
+    from torch.distributed.device_mesh import DeviceMesh
+    kind: Any = DeviceMesh
+    number, construct = next(_blocks), kind.__init__
+
+    def __init__(mesh: Any, *args: Any, **kwargs: Any) -> None:
+        construct(mesh, *args, **kwargs)
+        mesh._thread_id, mesh._hash = -number, None
+
+    patches.set(kind, "__init__", __init__)
+
+
+_blocks = itertools.count(1)
+
+
 class _Mail:
     """Objects between ranks that are recorded one after another: files in a folder, numbered for each pair."""
 
@@ -108,14 +131,17 @@ class _Mail:
         self._folder, self._rank = folder, rank
         self._sent: collections.Counter[int] = collections.Counter()
         self._received: collections.Counter[int] = collections.Counter()
+        self.peers: set[int] = set()
 
     def send(self, objects: Any, to: int) -> None:
+        self.peers.add(to)
         if self._folder is not None:
             with unset_fake_temporarily():
                 (self._folder / f"{self._rank}-{to}-{self._sent[to]}").write_bytes(pickle.dumps(objects))
         self._sent[to] += 1
 
     def receive(self, source: int) -> Any:
+        self.peers.add(source)
         path = None if self._folder is None else self._folder / f"{source}-{self._rank}-{self._received[source]}"
         if path is None or not path.exists():
             raise MissingMail(self._rank, source)
@@ -126,6 +152,13 @@ class _Mail:
 
 def _objects(patches: Patches, tape: Tape, rank: int, folder: Path | None) -> None:
     mail = _Mail(folder, rank)
+
+    def leave_peers() -> None:
+        if folder is not None:
+            own = mail.peers | {item["peer"] for item in tape.items if "peer" in item}
+            (folder / peers_file(rank)).write_text(" ".join(map(str, sorted(own))))
+
+    patches.callback(leave_peers)
 
     def of(group: Any, global_rank: Any, in_group: Any) -> int:
         return int(global_rank if global_rank is not None else dist.get_global_rank(group or dist.group.WORLD, in_group))

@@ -2,7 +2,7 @@
 
 Autograd asks the guard that is registered for a tensor's device for its current stream. A CPU build of PyTorch has none for CUDA; that of a
 CUDA build throws without a driver, from a constructor, which ends the process. The registry is an exported array of pointers in libc10.
-Its entry for CUDA becomes a copy of the CPU's guard, which does nothing, with four functions that answer cuda:0 instead of the CPU. Without a
+Its entry for CUDA becomes a copy of the CPU's guard, which does nothing, with four functions that answer for a GPU instead. Without a
 GPU the entry stays after the block: a tensor of the step that lives on would end the process otherwise.
 
 A CUDA build also asks its hooks for the accelerator, which need a driver: within the block two functions answer that there is none.
@@ -23,15 +23,17 @@ import torch
 from ddpsim.torch.fake.patches import Patches
 from ddpsim.torch.fake.refusals import Unsupported
 
-_CUDA_0 = b"\xb8\x01\x00\x00\x00\x31\xd2\xc3"    # mov eax, 1; xor edx, edx; ret: DeviceType 1, Device{1, 0}, Stream{{1, 0}, 0}
-_NONE = b"\x31\xc0\xc3"                          # xor eax, eax; ret: false, nullopt
+_NUMBER = b"\xb8%b\x00\x00\xc3"       # mov eax, two bytes; ret: DeviceType 1, Device{1, index}
+_STREAM = b"\x89\xf0\x31\xd2\xc3"     # mov eax, esi; xor edx, edx; ret: Stream{the device that was asked for, 0}
+_NONE = b"\x31\xc0\xc3"               # xor eax, eax; ret: false, nullopt
 _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _ACCELERATOR = ("_ZN2at11accelerator14getAcceleratorEb", "_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at14getAcceleratorEb",
                 "_ZN2at13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at13isAcceleratorEN3c106DeviceE")
-_CPU, _CUDA = 0, 1                               # DeviceType.h
+_CPU, _CUDA = 0, 1                       # DeviceType.h
 _TYPE, _EXCHANGE_DEVICE, _GET_DEVICE, _GET_STREAM = 0, 1, 2, 5    # virtual functions, in the order of DeviceGuardImplInterface.h
-_SLOTS = 48                                      # more than the interface has; what lies behind it is never called
-_NO_INDEX = 0xFF00                               # Device{CPU, -1}, as two bytes
+_SLOTS = 48                              # more than the interface has; what lies behind it is never called
+_NO_INDEX = 0xFF00                       # Device{CPU, -1}, as two bytes
+_FUNCTION = 16                           # bytes between functions
 _LEAST = (2, 4)
 _kept: list[Any] = []
 
@@ -49,11 +51,12 @@ def check_platform() -> None:
         raise Unsupported("this PyTorch was built without torch.distributed")
 
 
-def install(patches: Patches) -> None:
-    """Registers the guard, for good where there is no GPU, and hides the accelerator until `patches` are undone."""
+def install(patches: Patches, index: int) -> None:
+    """Registers the guard, for good where there is no GPU, and hides the accelerator until `patches` are undone. `index`: the current GPU."""
     if not _kept:
         _kept.append(_make())
-    registry, guard, _ = _kept[0]
+    registry, guard, code, _ = _kept[0]
+    code[_FUNCTION:2 * _FUNCTION] = _padded(_NUMBER % bytes((_CUDA, index)))
     if torch.cuda.is_available():
         patches.callback(registry.__setitem__, _CUDA, registry[_CUDA])
     registry[_CUDA] = ctypes.addressof(guard)
@@ -68,16 +71,20 @@ def _library(name: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / name))
 
 
-def _make() -> tuple[Any, Any, Any]:
-    """The registry, the guard, and what must live as long."""
+def _padded(code: bytes) -> bytes:
+    return code.ljust(_FUNCTION, b"\xcc")
+
+
+def _make() -> tuple[Any, Any, Any, Any]:
+    """The registry, the guard, the code of its functions (which device it is, the current one, a stream), and what must live as long."""
     try:
         registry = (ctypes.c_void_p * 2).in_dll(_library("libc10.so"), _REGISTRY)
         code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     except ValueError:
         raise Unsupported(f"PyTorch {torch.__version__} does not export its registry of device guards; recording cannot work with it") from None
     except OSError as error:
-        raise Unsupported(f"this system grants no executable memory ({error.strerror}), which recording needs for four functions of 8 bytes") from None
-    code.write(_CUDA_0)
+        raise Unsupported(f"this system grants no executable memory ({error.strerror}), which recording needs for three functions of 6 bytes") from None
+    code.write(_padded(_NUMBER % bytes((_CUDA, 0))) + _padded(_NUMBER % bytes((_CUDA, 0))) + _padded(_STREAM))
     answer = ctypes.addressof(ctypes.c_char.from_buffer(code))
     cpu = registry[_CPU]
     if cpu is None:
@@ -92,10 +99,10 @@ def _make() -> tuple[Any, Any, Any]:
         raise Unsupported(f"the device guards of PyTorch {torch.__version__} are laid out in a way that is not known here {found}")
     head = 2    # offset to top and type information lie before the functions
     copy = (ctypes.c_void_p * (_SLOTS + head))(*[table[i - head] for i in range(_SLOTS + head)])
-    for slot in (_TYPE, _EXCHANGE_DEVICE, _GET_DEVICE, _GET_STREAM):
-        copy[slot + head] = answer
+    for slot, function in ((_TYPE, 0), (_EXCHANGE_DEVICE, 1), (_GET_DEVICE, 1), (_GET_STREAM, 2)):
+        copy[slot + head] = answer + function * _FUNCTION
     guard = (ctypes.c_void_p * 8)(ctypes.addressof(copy) + head * ctypes.sizeof(ctypes.c_void_p))
-    return registry, guard, (code, copy)
+    return registry, guard, code, copy
 
 
 def _replace(patches: Patches, address: int) -> None:

@@ -51,7 +51,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return True
         device = kwargs.get("device")
         if self.builds_reducer and device is not None and torch.device(device).type == "cpu" and kwargs.get("dtype", torch.int).is_floating_point:
-            kwargs["device"] = torch.device("cuda", 0)    # its buckets, which it would make where it was told the parameters are
+            kwargs["device"] = torch.device("cuda", self._streams.device)    # its buckets, which it would make where it was told the parameters are
         elif not fake and (device is None or torch.device(device).type == "cpu") and self._values.is_real(name, args, kwargs, inputs):
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
@@ -59,7 +59,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return args[0]    # a real tensor keeps its own values
         self._collectives.pending.used(inputs)
         out = self._run(name, func, args, kwargs)
-        self._values.guess(name, func, args, kwargs, inputs, out)
+        self._values.follow(name, func, args, kwargs, inputs, out)
         self._note(func, args, kwargs, inputs, out)
         return out
 

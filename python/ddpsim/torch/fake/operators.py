@@ -72,6 +72,12 @@ def _written_arguments(func: Any) -> tuple[tuple[int, str, bool], ...]:
                  if argument.alias_info is not None and argument.alias_info.is_write)
 
 
+def written_tensors(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """What the operator changes in place, or gets as out=."""
+    return [tensor for position, argument, keyword in _written_arguments(func)
+            for tensor in tensors_in(kwargs.get(argument) if keyword or position >= len(args) else args[position])]
+
+
 def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int:
     """By PyTorch's own formulas (torch.utils.flop_counter), which FlopCounterMode uses; 0 where it has none."""
     formula = flop_registry.get(func._overloadpacket)

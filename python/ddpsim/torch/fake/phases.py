@@ -14,6 +14,7 @@ from ddpsim.torch.fake.patches import Patches
 
 #: forward: until the backward pass; recompute: in it, by activation checkpoints; optimizer: from its end to that of the optimizer's step.
 PHASES = ("forward", "recompute", "backward", "optimizer")
+AFTER = "after"    # a backward pass; what it was turns out later
 _WRAPPERS = frozenset(("_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"))
 
 
@@ -131,7 +132,7 @@ class Phases:
             self._stack, self._compiled = stack, compiled
             self._engines -= 1
             if not self._engines:
-                self._outside, self._last = "optimizer", (0, False)
+                self._outside, self._last = AFTER, (0, False)
                 self.backward_ended()
 
     def _forward_begins(self, module: Any, inputs: Any) -> None:
@@ -175,6 +176,17 @@ class Phases:
             self.steps += 1
             self._outside = "forward"
             self.step_ended(self.steps)
+
+
+def settle(items: list[dict[str, Any]]) -> None:
+    """What follows the last backward pass belongs to the optimizer (clipping, unscaling), what follows others to the next forward pass."""
+    later = "optimizer"
+    for item in reversed(items):
+        phase = item.get("phase")
+        if phase == AFTER:
+            item["phase"] = later
+        elif phase in ("forward", "recompute", "backward"):
+            later = "forward"
 
 
 def clean(name: str) -> str:

@@ -19,7 +19,7 @@ from ddpsim.torch.fake.kernels import stand_ins
 from ddpsim.torch.fake.memory import Memory
 from ddpsim.torch.fake.mode import Recorder
 from ddpsim.torch.fake.patches import Patches
-from ddpsim.torch.fake.phases import Phases, clean
+from ddpsim.torch.fake.phases import Phases, clean, settle
 from ddpsim.torch.fake.refusals import StepRecorded, Unsupported
 from ddpsim.torch.fake.streams import Streams, begin, end
 from ddpsim.torch.fake.tape import Tape
@@ -97,16 +97,17 @@ class RecordedStep:
         guard.check_platform()
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             raise Unsupported("torch.distributed is initialized already; enter trace_step() before init_process_group()")
-        guard.install(patches)
+        local_rank = self.rank % self._gpus_per_node
+        guard.install(patches, local_rank)
         self._tape = tape = Tape(self.rank)
-        self._streams = streams = Streams(tape)
+        self._streams = streams = Streams(tape, local_rank)
         begin(streams)
         patches.callback(end)
         self._phases, self._memory = Phases(), Memory(tape)
         values_of = Values(streams, self._phases, self._assume)
         collectives = Collectives(streams, self._memory, self._phases, values_of)
         recorder = self._recorder = Recorder(streams, self._memory, self._phases, values_of, collectives)
-        cuda.install(patches, streams, self._memory, GPUS[self._gpu], self._gpus_per_node, self.rank % self._gpus_per_node)
+        cuda.install(patches, streams, self._memory, GPUS[self._gpu], self._gpus_per_node, local_rank)
         groups.install(patches, tape, collectives, self.world_size, self.rank, self._mail)
         self._phases.install(patches)
         surroundings.reducer(patches, recorder, collectives, self._gradient_hook)
@@ -196,6 +197,7 @@ class RecordedStep:
     def _finish(self) -> None:
         tape, phases = self._tape, self._phases
         tape.recording = False
+        settle(tape.items)
         peak, at_peak = self._memory.finish()
         gpu: Gpu = GPUS[self._gpu]
         self.items = tape.items

@@ -11,8 +11,8 @@ from ddpsim.torch.fake.tape import Tape
 class Streams:
     """The streams of the device that is recorded. Stream 0 is the default one."""
 
-    def __init__(self, tape: Tape):
-        self.tape = tape
+    def __init__(self, tape: Tape, device: int):
+        self.tape, self.device = tape, device
         self.default = self.make()
         self.current = self.default
 
@@ -47,7 +47,7 @@ class Stream:
         self.id = Stream.count
         Stream.count += 1
         self.priority, self.stream_id, self.cuda_stream = priority, self.id, self.id
-        self.device, self.device_index, self.device_type = torch.device("cuda", 0), 0, 1
+        self.device, self.device_index, self.device_type = torch.device("cuda", self._streams.device), self._streams.device, 1
         self._outer: list[Stream] = []
 
     def wait_stream(self, other: Stream) -> None:

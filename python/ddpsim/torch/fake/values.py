@@ -8,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ddpsim.torch.fake.operators import tensors_in
+from ddpsim.torch.fake.operators import tensors_in, written_tensors
 from ddpsim.torch.fake.patches import Patches
 from ddpsim.torch.fake.phases import Phases
 from ddpsim.torch.fake.refusals import place, refuse
@@ -16,7 +16,8 @@ from ddpsim.torch.fake.streams import Streams
 
 _REAL_FLOATS = 1 << 16      # tensors on the CPU are real up to here: schedules, counters, samples; weights are not
 _REAL_INTEGERS = 1 << 26
-_GUESSED = 1 << 12
+_KNOWN = 1 << 12            # elements of a tensor on the GPU whose values are followed
+_CONSTANTS = frozenset(("zeros", "ones", "full", "arange", "scalar_tensor"))
 _INTEGERS = frozenset(("arange", "randint", "randperm", "tensor", "scalar_tensor", "full"))    # where no dtype is given
 _COUNTS = frozenset(("histc", "bincount"))
 #: Operators whose result has a size that depends on values, by the word of --assume.
@@ -32,6 +33,19 @@ def check_assumptions(assume: dict[str, float]) -> None:
         if share < 0 or (share > 1 and word != "repeat_interleave"):
             raise ValueError(f"--assume {word}={share}: it is a share of the elements, from 0 to 1" +
                              (", or times each one is repeated" if word == "repeat_interleave" else ""))
+
+
+def _value(tensor: Any) -> Any:
+    """A tensor's values; None where they are not known."""
+    if isinstance(tensor, FakeTensor):
+        return getattr(tensor, "guess", None)
+    return tensor if tensor.numel() <= _KNOWN else None
+
+
+def _reduction(boxed: Any) -> str | None:
+    """"SUM" and the like; None where this release cannot say."""
+    kind = torch._C._distributed_c10d.ReduceOp
+    return str(kind.unbox(boxed).op).split(".")[-1] if hasattr(kind, "unbox") else None
 
 
 class Values:
@@ -53,54 +67,84 @@ class Values:
                     elements *= size
         return elements <= (_REAL_FLOATS if dtype.is_floating_point else _REAL_INTEGERS)
 
-    def exchanged(self, operation: str, args: Any) -> None:
-        """Lets tensors whose values are known receive what they would from ranks that do the same."""
+    def exchanged(self, operation: str, args: Any, ranks: int) -> None:
+        """Lets tensors whose values are known receive what they would from ranks that do the same, and forgets those of others."""
         received, sent = tensors_in(args[0]), tensors_in(args[1]) if len(args) > 1 else []
         if operation in ("all_gather", "all_to_all") and sent:
             for i, tensor in enumerate(received):
                 self._copy(sent[min(i, len(sent) - 1)], tensor)
+        elif operation == "all_reduce":
+            self._reduced(received, next((_reduction(a) for a in args[1:] if isinstance(a, torch.ScriptObject) and "ReduceOp" in str(a._type())), None), ranks)
+        elif operation in ("recv", "reduce_scatter", "scatter"):
+            self._forget(received)
 
-    def passed_on(self, sent: Any, received: Any) -> None:
+    def passed_on(self, operation: str, sent: Any, received: Any, reduction: Any, ranks: int) -> None:
         """The same for a functional collective, whose result is a new tensor."""
-        if isinstance(received, torch.Tensor) and isinstance(sent, torch.Tensor):
-            self._copy(sent, received)
+        if not isinstance(received, torch.Tensor) or not isinstance(sent, torch.Tensor) or operation == "reduce_scatter":
+            return
+        self._copy(sent, received)
+        if operation == "all_reduce":
+            self._reduced([received], str(reduction).upper(), ranks)
+
+    def _reduced(self, tensors: list[torch.Tensor], reduction: str | None, ranks: int) -> None:
+        for tensor in tensors:
+            value = getattr(tensor, "guess", None) if isinstance(tensor, FakeTensor) else tensor
+            if value is None:
+                continue
+            if reduction == "SUM":
+                with unset_fake_temporarily(), _disable_current_modes():
+                    value.mul_(ranks)
+            elif reduction not in ("MIN", "MAX", "AVG"):
+                self._forget([tensor])
 
     def _copy(self, source: torch.Tensor, into: torch.Tensor) -> None:
         value = getattr(source, "guess", None) if isinstance(source, FakeTensor) else source
         if value is None or not value.numel() or into.numel() % value.numel():
+            self._forget([into])
             return
         with unset_fake_temporarily(), _disable_current_modes():
             copies = value.reshape(-1).repeat(into.numel() // value.numel()).reshape(into.shape)
-            if isinstance(into, FakeTensor):
-                into.guess = copies
-            else:
+            if not isinstance(into, FakeTensor):
                 into.copy_(copies)
+            elif into.numel() <= _KNOWN:
+                into.guess = copies
 
-    # Small integers whose values are guessed.
+    def _forget(self, tensors: list[torch.Tensor]) -> None:
+        for tensor in tensors:
+            if getattr(tensor, "guess", None) is not None:
+                tensor.guess = None
 
-    def guess(self, name: str, func: Any, args: Any, kwargs: Any, inputs: list[torch.Tensor], out: Any) -> None:
-        """Counts into bins are equal; what is computed from counts keeps its values."""
-        if not isinstance(out, FakeTensor) or out.numel() > _GUESSED:
-            return
-        if name in _COUNTS:
+    # Small tensors on the GPU whose values are known, or guessed.
+
+    def follow(self, name: str, func: Any, args: Any, kwargs: Any, inputs: list[torch.Tensor], out: Any) -> None:
+        """Counts into bins are taken as equal; what is computed from known values is known."""
+        if name in _COUNTS and isinstance(out, FakeTensor) and out.numel() <= _KNOWN:
             share, rest = divmod(inputs[0].numel(), out.numel())
             with unset_fake_temporarily():
                 out.guess = torch.full((out.numel(),), share, dtype=out.dtype)
                 out.guess[:rest] += 1
             self._tape.note("even-routing", f"{place()}: {name} of {inputs[0].numel()} values into {out.numel()} bins: counts are taken as equal")
             return
-        fake = [tensor for tensor in inputs if isinstance(tensor, FakeTensor)]
-        if not fake or any(getattr(tensor, "guess", None) is None for tensor in fake):
+        written = written_tensors(func, args, kwargs)
+        if not isinstance(out, FakeTensor) or out.numel() > _KNOWN:
+            self._forget(written)
+            return
+        computed = name not in _CONSTANTS and torch.Tag.nondeterministic_seeded not in func.tags and not name.startswith("empty") and name != "new_empty"
+        if (computed and not inputs) or any(_value(tensor) is None for tensor in inputs) or not (computed or name in _CONSTANTS):
+            self._forget(written)
             return
 
         def known(value: Any) -> Any:
-            if isinstance(value, FakeTensor):
-                return value.guess
+            if isinstance(value, torch.Tensor):
+                return _value(value)
             return type(value)(known(part) for part in value) if isinstance(value, (list, tuple)) else value
 
         plain = {key: torch.device("cpu") if key == "device" else known(value) for key, value in kwargs.items()}
+        if "device" not in plain and not inputs:
+            plain["device"] = torch.device("cpu")
         with unset_fake_temporarily(), contextlib.suppress(Exception):
-            out.guess = func(*known(args), **plain)
+            result = func(*known(args), **plain)
+            out.guess = result.clone() if name == "_to_copy" else result
 
     # Values that the host reads.
 
@@ -109,7 +153,8 @@ class Values:
         self._stop("item", tensor)
         guess = getattr(tensor, "guess", None)
         if guess is not None:
-            return guess.item()
+            with unset_fake_temporarily():
+                return guess.item()
         if self.in_scaler:
             return 0.0
         floating = tensor.dtype.is_floating_point
