@@ -137,7 +137,8 @@ torch.manual_seed(0)
 model = wrapped(GPT().to(device))
 if args.compile:
     model = torch.compile(model)
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=args.fused)
+# Before PyTorch 2.7 one foreach kernel takes no parameters of several meshes.
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=args.fused or None, foreach=False if args.mode == "tp" else None)
 scaler = torch.amp.GradScaler(device.type, enabled=args.scaler)
 generator = torch.Generator().manual_seed(rank)
 for step in range(args.steps):

@@ -114,9 +114,9 @@ def _meshes(patches: Patches) -> None:
     kind: Any = DeviceMesh
     number, construct = next(_blocks), kind.__init__
 
-    def __init__(mesh: Any, *args: Any, **kwargs: Any) -> None:
-        construct(mesh, *args, **kwargs)
-        mesh._thread_id, mesh._hash = -number, None
+    def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
+        construct(made, *args, **kwargs)
+        made._thread_id, made._hash = -number, None
 
     patches.set(kind, "__init__", __init__)
 

@@ -2,7 +2,7 @@
 
 Autograd asks the guard that is registered for a tensor's device for its current stream. A CPU build of PyTorch has none for CUDA; that of a
 CUDA build throws without a driver, from a constructor, which ends the process. The registry is an exported array of pointers in libc10.
-Its entry for CUDA becomes a copy of the CPU's guard, which does nothing, with four functions that answer for a GPU instead. Without a
+Its entry for CUDA becomes a copy of the CPU's guard, which does nothing, with five functions that answer for a GPU instead. Without a
 GPU the entry stays after the block: a tensor of the step that lives on would end the process otherwise.
 
 A CUDA build also asks its hooks for the accelerator, which need a driver: within the block two functions answer that there is none.
@@ -30,7 +30,7 @@ _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _ACCELERATOR = ("_ZN2at11accelerator14getAcceleratorEb", "_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at14getAcceleratorEb",
                 "_ZN2at13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at13isAcceleratorEN3c106DeviceE")
 _CPU, _CUDA = 0, 1                       # DeviceType.h
-_TYPE, _EXCHANGE_DEVICE, _GET_DEVICE, _GET_STREAM = 0, 1, 2, 5    # virtual functions, in the order of DeviceGuardImplInterface.h
+_TYPE, _EXCHANGE_DEVICE, _GET_DEVICE, _GET_STREAM, _GET_DEFAULT_STREAM = 0, 1, 2, 5, 6    # virtual functions, in the order of DeviceGuardImplInterface.h
 _SLOTS = 48                              # more than the interface has; what lies behind it is never called
 _NO_INDEX = 0xFF00                       # Device{CPU, -1}, as two bytes
 _FUNCTION = 16                           # bytes between functions
@@ -99,7 +99,7 @@ def _make() -> tuple[Any, Any, Any, Any]:
         raise Unsupported(f"the device guards of PyTorch {torch.__version__} are laid out in a way that is not known here {found}")
     head = 2    # offset to top and type information lie before the functions
     copy = (ctypes.c_void_p * (_SLOTS + head))(*[table[i - head] for i in range(_SLOTS + head)])
-    for slot, function in ((_TYPE, 0), (_EXCHANGE_DEVICE, 1), (_GET_DEVICE, 1), (_GET_STREAM, 2)):
+    for slot, function in ((_TYPE, 0), (_EXCHANGE_DEVICE, 1), (_GET_DEVICE, 1), (_GET_STREAM, 2), (_GET_DEFAULT_STREAM, 2)):
         copy[slot + head] = answer + function * _FUNCTION
     guard = (ctypes.c_void_p * 8)(ctypes.addressof(copy) + head * ctypes.sizeof(ctypes.c_void_p))
     return registry, guard, code, copy

@@ -7,6 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import (DataDependentOutputException, DynamicOutputShapeException, FakeTensor, UnsupportedOperatorException,
                                            unset_fake_temporarily)
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 from ddpsim.torch.fake import operators
 from ddpsim.torch.fake.collectives import SPACES, Collectives
@@ -22,10 +23,10 @@ _WRAPPERS = frozenset(("DTensor", "AsyncCollectiveTensor"))
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
-    def __init__(self, streams: Streams, memory: Memory, phases: Phases, values: Values, collectives: Collectives):
+    def __init__(self, streams: Streams, memory: Memory, phases: Phases, values: Values, collectives: Collectives, fakes: Any):
         super().__init__()
         self._streams, self._tape, self._memory, self._phases = streams, streams.tape, memory, phases
-        self._values, self._collectives = values, collectives
+        self._values, self._collectives, self._fakes = values, collectives, fakes
         self.builds_reducer = False    # in the constructor of DDP's Reducer, which is C++
         self.is_over = False
         self.kernels: dict[str, Kernel] = {}    # custom operators that the user describes
@@ -36,6 +37,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             raise StepRecorded
         if any(kind.__name__ in _WRAPPERS for kind in types):
             return NotImplemented    # what they do with the tensors inside comes back here
+        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not self._fakes:
+            return func(*args, **kwargs)    # PyTorch works out shapes, under a fake mode of its own
         space, name = func._schema.name.split("::")
         if space == "prim":
             if self.builds_reducer and name == "device":
@@ -58,10 +61,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if name == "copy_" and fake and not isinstance(args[0], FakeTensor):
             return args[0]    # a real tensor keeps its own values
         self._collectives.pending.used(inputs)
-        out = self._run(name, func, args, kwargs)
+        out = self._run(name, func, *((args, kwargs) if fake or not inputs else self._faked(args, kwargs)))
         self._values.follow(name, func, args, kwargs, inputs, out)
         self._note(func, args, kwargs, inputs, out)
         return out
+
+    def _faked(self, args: Any, kwargs: Any) -> Any:
+        """Real arguments as fake tensors: some operators on none but real ones would be run on the device."""
+        return tree_map_only(torch.Tensor, self._fakes.from_tensor, (args, kwargs))
 
     def _run(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         try:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 import warnings
@@ -97,6 +98,7 @@ class RecordedStep:
         guard.check_platform()
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             raise Unsupported("torch.distributed is initialized already; enter trace_step() before init_process_group()")
+        importlib.import_module("torch._dynamo")    # its classes are made of torch.cuda's, which are about to be exchanged
         local_rank = self.rank % self._gpus_per_node
         guard.install(patches, local_rank)
         self._tape = tape = Tape(self.rank)
@@ -106,7 +108,8 @@ class RecordedStep:
         self._phases, self._memory = Phases(), Memory(tape)
         values_of = Values(streams, self._phases, self._assume)
         collectives = Collectives(streams, self._memory, self._phases, values_of)
-        recorder = self._recorder = Recorder(streams, self._memory, self._phases, values_of, collectives)
+        fakes = surroundings.fake_mode(patches)
+        recorder = self._recorder = Recorder(streams, self._memory, self._phases, values_of, collectives, fakes)
         cuda.install(patches, streams, self._memory, GPUS[self._gpu], self._gpus_per_node, local_rank)
         groups.install(patches, tape, collectives, self.world_size, self.rank, self._mail)
         self._phases.install(patches)
@@ -122,7 +125,7 @@ class RecordedStep:
         values_of.read(patches)
         patches.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
-        patches.enter_context(surroundings.fake_mode(patches))
+        patches.enter_context(fakes)
         patches.enter_context(torch.autograd.set_multithreading_enabled(False))    # else backward of "cuda" runs in a thread of its own
         patches.enter_context(recorder)
         patches.enter_context(Attention())

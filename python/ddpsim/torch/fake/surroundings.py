@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.multiprocessing
 import torch.optim.optimizer as optimizer_module
 import torch.utils._foreach_utils
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import data
 
@@ -25,6 +26,7 @@ from ddpsim.torch.fake.values import Values
 
 def fake_mode(patches: Patches) -> Any:
     """Fake tensors, beside which real ones may be used, and which never touch a device."""
+    patches.set(fake_tensor, "CONSTANT_NUMEL_LIMIT", -1)    # it would compute with constants on the device
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     if isinstance(getattr(FakeTensorMode, "avoid_device_init", None), property):
         patches.set(FakeTensorMode, "avoid_device_init", property(lambda self: True))
@@ -75,6 +77,12 @@ def modules(patches: Patches) -> None:
     torch.__future__.set_swap_module_params_on_conversion(True)
     patches.callback(torch.__future__.set_swap_module_params_on_conversion, before)
     patches.set(torch.utils, "weakref", types.SimpleNamespace(getweakrefs=lambda _: []))
+    parameter: Any = torch.nn.Parameter
+
+    def is_instance(kind: Any, instance: Any) -> bool:    # before PyTorch 2.5 a fake parameter is an UninitializedParameter, too
+        return kind is parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False) or type.__instancecheck__(kind, instance)
+
+    patches.set(type(parameter), "__instancecheck__", is_instance)
 
 
 def storages(patches: Patches, memory: Memory) -> None:
