@@ -41,7 +41,7 @@ def install(patches: Patches, tape: Tape, collectives: Collectives, world_size: 
 
 
 def _node(world_size: int) -> int:
-    return min(torch.cuda.device_count(), world_size)
+    return min(int(torch.cuda.device_count()), world_size)
 
 
 def _environment(patches: Patches, values: dict[str, str]) -> None:

@@ -23,6 +23,8 @@ _WRAPPERS = frozenset(("DTensor", "AsyncCollectiveTensor"))
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    supports_higher_order_operators = True    # what is in them comes back here
+
     def __init__(self, streams: Streams, memory: Memory, phases: Phases, values: Values, collectives: Collectives, fakes: Any):
         super().__init__()
         self._streams, self._tape, self._memory, self._phases = streams, streams.tape, memory, phases
@@ -33,6 +35,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return self._higher_order(func, args, kwargs)
         if self.is_over:
             raise StepRecorded
         if any(kind.__name__ in _WRAPPERS for kind in types):
@@ -65,6 +69,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._values.follow(name, func, args, kwargs, inputs, out)
         self._note(func, args, kwargs, inputs, out)
         return out
+
+    def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Those that give an operator the state of a generator run it; others are not known here."""
+        if func.name().startswith("run_") and "rng" in func.name():
+            inner = next(argument for argument in args if isinstance(argument, torch._ops.OpOverload))
+            with self:
+                return inner(*args[args.index(inner) + 1:], **kwargs)
+        raise refuse(f"the higher-order operator {func.name()} is not recorded", "leave torch.compile's own control flow and attention out of what is recorded")
 
     def _faked(self, args: Any, kwargs: Any) -> Any:
         """Real arguments as fake tensors: some operators on none but real ones would be run on the device."""

@@ -25,6 +25,7 @@ class Phases:
         self.inputs: list[list[Any]] = []
         self.optimizers: list[Any] = []
         self.steps = 0
+        self.forward_began: Callable[[], None] = lambda: None
         self.forward_ended: Callable[[], None] = lambda: None
         self.recompute_ended: Callable[[], None] = lambda: None
         self.backward_ended: Callable[[], None] = lambda: None
@@ -138,6 +139,7 @@ class Phases:
     def _forward_begins(self, module: Any, inputs: Any) -> None:
         if not self._stack and not self._engines:
             self._outside = "forward"
+            self.forward_began()
             self._called(module, inputs)
         self._stack.append(self._number(module))
         self._compiled.append(module in self.compiled or bool(self._compiled and self._compiled[-1]))

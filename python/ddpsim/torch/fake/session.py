@@ -134,6 +134,9 @@ class RecordedStep:
     def _follow(self, collectives: Collectives) -> None:
         memory, phases = self._memory, self._phases
 
+        def forward_began() -> None:
+            memory.phase = "forward"
+
         def forward_ended() -> None:
             memory.keeps("forward")
             memory.phase = "backward"
@@ -147,7 +150,8 @@ class RecordedStep:
             memory.phase = "optimizer"
             memory.holds([parameter.grad for parameter in self._all_parameters() if parameter.grad is not None], "gradients")
 
-        phases.forward_ended, phases.recompute_ended, phases.backward_ended, phases.step_ended = forward_ended, recompute_ended, backward_ended, self._step_ended
+        phases.forward_began, phases.forward_ended, phases.recompute_ended, phases.backward_ended, phases.step_ended = (
+            forward_began, forward_ended, recompute_ended, backward_ended, self._step_ended)
 
     def _step_ended(self, steps: int) -> None:
         self._memory.phase = "forward"

@@ -20,9 +20,9 @@ def summary(step: Any) -> str:
     groups = step.groups
     totals: dict[tuple[str, int], list[int]] = collections.defaultdict(lambda: [0, 0])
     for item in step.collectives:
-        total = totals[item["collective"], item["group"]]
-        total[0] += 1
-        total[1] += item["bytes"]
+        counted = totals[item["collective"], item["group"]]
+        counted[0] += 1
+        counted[1] += item["bytes"]
     lines = [f"rank {step.rank} of {step.world_size}: {len(step.operators)} operators, {step.flops / 1e12:.4g} TFLOP, "
              f"{len(step.collectives)} collective{'' if len(step.collectives) == 1 else 's'}"]
     for (operation, number), (calls, total) in totals.items():
