@@ -5,6 +5,8 @@ import collections
 import itertools
 import os
 import pickle
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,11 @@ def _environment(patches: Patches, values: dict[str, str]) -> None:
 
 
 def _everywhere(patches: Patches, name: str, value: Any) -> None:
-    for where in (dist.distributed_c10d, dist):
-        patches.set(where, name, value)
+    """Also in modules that have imported the function by name."""
+    before = getattr(dist, name, None)
+    for module in list(sys.modules.values()):
+        if before is not None and isinstance(module, types.ModuleType) and vars(module).get(name) is before:
+            patches.set(module, name, value)
 
 
 def _groups(patches: Patches, world_size: int, rank: int) -> None:
@@ -91,7 +96,6 @@ def _batches(patches: Patches, collectives: Collectives) -> None:
     patches.set(base, "_end_coalescing", lambda *_: collectives.end_batch())
     if hasattr(fake, "supports_coalescing"):
         patches.set(fake, "supports_coalescing", property(lambda _: True))
-    c10d = dist.distributed_c10d
 
     def batch_isend_irecv(operations: list[Any]) -> list[Any]:
         collectives.begin_batch()
@@ -99,8 +103,7 @@ def _batches(patches: Patches, collectives: Collectives) -> None:
             operation.op(operation.tensor, operation.peer, operation.group, operation.tag)
         return [collectives.end_batch()]
 
-    for where in (c10d, dist):
-        patches.set(where, "batch_isend_irecv", batch_isend_irecv)
+    _everywhere(patches, "batch_isend_irecv", batch_isend_irecv)
 
 
 def peers_file(rank: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 import torch
 import torch.optim.optimizer as optimizer_module
 
-from ddpsim.torch.fake.attention import Attention
+from ddpsim.torch.fake.calls import Calls
 from ddpsim.torch.fake.operators import dtype_of, tensors_in
 from ddpsim.torch.fake.patches import Patches
 
@@ -127,7 +127,7 @@ class Phases:
         stack, compiled = self._stack, self._compiled
         self._stack, self._compiled = [], []
         try:
-            with Attention():    # function modes are off inside backward(), and checkpoints call attention again in there
+            with Calls():    # function modes are off inside backward(), and checkpoints call attention again in there
                 return run(*args, **kwargs)
         finally:
             self._stack, self._compiled = stack, compiled

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, values
-from ddpsim.torch.fake.attention import Attention
+from ddpsim.torch.fake.calls import Calls
 from ddpsim.torch.fake.collectives import Collectives
 from ddpsim.torch.fake.cuda import GPUS, Gpu
 from ddpsim.torch.fake.kernels import stand_ins
@@ -128,7 +128,7 @@ class RecordedStep:
         patches.enter_context(fakes)
         patches.enter_context(torch.autograd.set_multithreading_enabled(False))    # else backward of "cuda" runs in a thread of its own
         patches.enter_context(recorder)
-        patches.enter_context(Attention())
+        patches.enter_context(Calls())
         self._follow(collectives)
 
     def _follow(self, collectives: Collectives) -> None:

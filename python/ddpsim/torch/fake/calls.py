@@ -1,4 +1,4 @@
-"""The kernel that scaled_dot_product_attention takes on a GPU, which PyTorch asks the GPU for."""
+"""Calls of PyTorch that ask the GPU: which kernel scaled_dot_product_attention takes, and what kind of device a number is."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,13 +9,26 @@ from torch.overrides import TorchFunctionMode
 _FLASH_HEAD = 256    # the widest head of the flash kernels (sdp_utils.cpp)
 
 
-class Attention(TorchFunctionMode):  # type: ignore[misc]
-    """While it is entered, calls of scaled_dot_product_attention on a GPU run the kernel of PyTorch's default order of choice."""
+_DEVICE_AT = {torch.device: 0, torch._C._nn._parse_to: 0, torch.Tensor.to: 1, torch.Tensor.cuda: 1}    # position of the argument
+
+
+class Calls(TorchFunctionMode):  # type: ignore[misc]
+    """While it is entered, attention on a GPU runs the kernel of PyTorch's default order of choice, and a number is a GPU."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
         if func is torch.nn.functional.scaled_dot_product_attention:
-            return _attention(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+            return _attention(*args, **kwargs)
+        at = _DEVICE_AT.get(func)
+        if at is not None and len(args) > at:
+            args = (*args[:at], _device(args[at]), *args[at + 1:])
+        if "device" in kwargs:
+            kwargs = {**kwargs, "device": _device(kwargs["device"])}
+        return func(*args, **kwargs)
+
+
+def _device(value: Any) -> Any:
+    return torch.device("cuda", value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, scale: Any = None,
