@@ -121,5 +121,6 @@ def _graphs(patches: Patches) -> None:
     def refused(*_: Any, **__: Any) -> None:
         raise refuse("CUDA graphs cannot be recorded", "record without them; they change the pace of the host only")
 
-    for name in ("CUDAGraph", "graph", "make_graphed_callables"):
-        patches.set(torch.cuda, name, refused)
+    for name in ("CUDAGraph", "graph"):    # classes stay classes, as annotations use them
+        patches.set(torch.cuda, name, type(name, (), {"__init__": refused}))
+    patches.set(torch.cuda, "make_graphed_callables", refused)
