@@ -14,6 +14,8 @@ torch = pytest.importorskip("torch")
 if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4) or not torch.distributed.is_available():
     pytest.skip(f"recording needs PyTorch 2.4; this is {torch.__version__}", allow_module_level=True)
 
+import torch.utils.flop_counter
+
 import ddpsim.torch
 from ddpsim.torch import Unsupported, trace_step
 
@@ -84,13 +86,20 @@ def calls(groups, items):
     return [[item["collective"], ranks_of(groups[item["group"]]), item["bytes"] // BYTES[item["dtype"]]] for item in items if "collective" in item]
 
 
+def flops(items):
+    """What FlopCounterMode counts on a CPU: older releases have no formula for attention there."""
+    counted = hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu") and \
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu in torch.utils.flop_counter.flop_registry
+    return sum(item.get("flops", 0) for item in items if counted or "attention" not in item.get("operator", ""))
+
+
 @pytest.mark.parametrize("case", TWO)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_two_ranks_as_on_gloo(two, case, rank):
     step = record(2, TWO[case], rank=rank)
     real = two[case][rank]
     assert calls(step.groups, step.items) == real["calls"]
-    assert step.flops == real["flops"]
+    assert flops(step.items) == real["flops"]
 
 
 @pytest.mark.parametrize("case", [case for case in FOUR if case != "pipeline"])
@@ -99,7 +108,7 @@ def test_four_ranks_as_on_gloo(four, case):
     step = record(4, FOUR[case], rank=rank)
     real = four[case][rank]
     assert calls(step.groups, step.items) == real["calls"]
-    assert step.flops == real["flops"]
+    assert flops(step.items) == real["flops"]
 
 
 def test_pipeline_stages_as_on_gloo(four, tmp_path):
@@ -110,7 +119,7 @@ def test_pipeline_stages_as_on_gloo(four, tmp_path):
         header, *items = map(json.loads, (tmp_path / f"step-rank{rank}.json").read_text().splitlines())
         assert header["rank"] == rank
         assert calls(header["groups"], items) == four["pipeline"][rank]["calls"]
-        assert sum(item.get("flops", 0) for item in items) == four["pipeline"][rank]["flops"]
+        assert flops(items) == four["pipeline"][rank]["flops"]
 
 
 def test_buckets_are_the_reducers():

@@ -61,6 +61,11 @@ class Phases:
         elif self._engines and not self._recomputing and self.phase == "recompute":
             self._recomputing = True
 
+    @property
+    def place(self) -> str:
+        """The phase, for a note."""
+        return "the step after the backward pass" if self.phase == AFTER else f"{self.phase}"
+
     def where(self) -> dict[str, Any]:
         """The phase and, where they are known, the module and whether it was to be compiled; of the operator under way."""
         phase = self.phase

@@ -159,7 +159,7 @@ class Values:
             return 0.0
         floating = tensor.dtype.is_floating_point
         value: Any = 1.0 if floating else tensor.dtype != torch.bool and 1
-        self._tape.note("host-read", f"{place()}: a value was read on the host in {self._phases.phase} (.item()); {value} stands for it")
+        self._tape.note("host-read", f"{place()}: a value was read on the host in {self._phases.place} (.item()); {value} stands for it")
         return value
 
     def read(self, patches: Patches) -> None:
@@ -177,7 +177,7 @@ class Values:
                                      "sizes that depend on values cannot be recorded; counts by bincount or histc are taken as equal")
                 with _disable_current_modes():
                     if value is None:
-                        self._tape.note("host-read", f"{place()}: values were read on the host in {self._phases.phase} (.{_name}()); ones stand for them")
+                        self._tape.note("host-read", f"{place()}: values were read on the host in {self._phases.place} (.{_name}()); ones stand for them")
                         value = torch.ones(tensor.shape, dtype=tensor.dtype) if tensor.dtype != torch.bool else torch.zeros(tensor.shape, dtype=torch.bool)
                     return _method(value, *args, **kwargs)
 
