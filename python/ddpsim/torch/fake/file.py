@@ -12,20 +12,13 @@ from ddpsim.torch.fake.tape import Group
 VERSION = 1
 
 
-def ranks_of(group: Group) -> list[int]:
-    """A group's ranks as [first, stride, count] where that says them, else as a list; the former has three entries and is for more than three ranks."""
-    ranks = group.ranks
-    if len(ranks) < 2:
-        return [ranks[0], 1, 1]
-    stride = ranks[1] - ranks[0]
-    even = all(b - a == stride for a, b in zip(ranks, ranks[1:]))
-    return [ranks[0], stride, len(ranks)] if even else list(ranks)
-
-
 def group_entry(group: Group) -> dict[str, Any]:
-    ranks = ranks_of(group)
-    even = len(ranks) == 3 and tuple(range(ranks[0], ranks[0] + ranks[1] * ranks[2], ranks[1])) == group.ranks
-    return {"name": group.name, **({"first": ranks[0], "stride": ranks[1], "count": ranks[2]} if even else {"ranks": list(group.ranks)})}
+    """A group for the header: ranks at equal distances as first, stride and count, others as a list."""
+    ranks = group.ranks
+    stride = ranks[1] - ranks[0] if len(ranks) > 1 else 1
+    if ranks == tuple(range(ranks[0], ranks[0] + stride * len(ranks), stride)):
+        return {"name": group.name, "first": ranks[0], "stride": stride, "count": len(ranks)}
+    return {"name": group.name, "ranks": list(ranks)}
 
 
 def text(header: dict[str, Any], items: list[dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, values
+from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, triton_kernels
 from ddpsim.torch.fake.calls import Calls
 from ddpsim.torch.fake.collectives import Collectives
 from ddpsim.torch.fake.cuda import GPUS, Gpu
@@ -25,7 +25,6 @@ from ddpsim.torch.fake.refusals import StepRecorded, Unsupported
 from ddpsim.torch.fake.streams import Streams, begin, end
 from ddpsim.torch.fake.tape import Tape
 from ddpsim.torch.fake.values import Values, check_assumptions
-from ddpsim.torch.fake import triton_kernels
 
 
 class RecordedStep:
