@@ -287,8 +287,7 @@ void add_step_doubts(Scenario& scenario) {
     doubts.push_back(doubt_of(Subject::step, "attention"));
   if (!scenario.parallel) return;
   if (scenario.parallel->options.degrees.context > 1)
-    doubts.push_back(
-        doubt_of(Subject::step, step.software.repeats_keys ? "context_pytorch" : "context"));
+    doubts.push_back(doubt_of(Subject::step, step.software.repeats_keys ? "context_pytorch" : "context"));
   if (tensor_of(scenario) > 1 && scenario.parallel->tensor.overlap == TensorOverlap::pipelined)
     doubts.push_back(doubt_of(Subject::step, "async_tp"));
 }

@@ -23,7 +23,7 @@ import ddpsim_cli as cli
 DOTS = "..."
 # The interpreter of a build with the Python package; without one commands with python3 are left out.
 PACKAGE = os.environ.get("DDPSIM_PYTHON")
-PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md", "docs/guide/which-method.md", "docs/guide/research.md"]
+PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md", "docs/guide/which-method.md", "docs/guide/research.md", "docs/guide/record.md"]
 
 
 class Command:
