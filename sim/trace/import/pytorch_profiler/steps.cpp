@@ -165,7 +165,8 @@ Step make_step(const Profile& profile, const std::vector<Time>& marks, const Win
     std::tie(step.forward_start, step.forwards) = last_mark(marks, after, pass.span.start);
   step.backward = pass.span;
   step.nodes = started_in(profile.nodes, window).subspan(pass.first_node, pass.end_node - pass.first_node);
-  step.accumulations = ended_in(profile.accumulations, pass.span);
+  auto ended = ended_in(profile.accumulations, pass.span);
+  step.accumulations.assign(ended.begin(), ended.end());
   step.callbacks_end = window.end;
   auto of_step = started_in(optimizers, window);
   for (const auto& optimizer : of_step)

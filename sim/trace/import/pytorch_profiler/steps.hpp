@@ -18,7 +18,7 @@ struct Step {
   int forwards = 1;  // DistributedDataParallel.forward before its last backward pass; the last one counts
   Span backward;     // of its last backward pass: from its first node to its last
   std::span<const Node> nodes;                  // that evaluate it
-  std::span<const Accumulation> accumulations;  // at least one; into the profile
+  std::vector<Accumulation> accumulations;  // at least one
   Time callbacks_end;           // until then the backward thread runs the callbacks that end a backward pass
   std::vector<Span> optimizer;  // its Optimizer.steps without what of the backward pass they hold; disjoint
   int backward_passes = 1;      // gradients are accumulated over this many
