@@ -38,6 +38,7 @@ class Collectives:
         self._streams, self._tape, self._memory, self._phases, self._values = streams, streams.tape, memory, phases, values
         self.pending = Pending(streams)
         self.reducers = 0
+        self.axes: dict[str, str] = {}              # of device meshes, by PyTorch's name of the group
         self._kept: list[Work] = []                 # C++ holds only the half of them that is its own
         self._outputs: dict[int, int | None] = {}   # of functional collectives, by storage, until wait_tensor
         self._batch: list[int | None] | None = None
@@ -77,8 +78,8 @@ class Collectives:
 
     def _group(self, group: Any) -> int:
         ranks = tuple(dist.get_process_group_ranks(group))
-        described = str(getattr(group, "group_desc", "") or "").removeprefix("mesh_")
-        name = "world" if group is dist.group.WORLD else "" if described in ("undefined", "default_pg") else described
+        described = str(getattr(group, "group_desc", "") or "")
+        name = "world" if group is dist.group.WORLD else self.axes.get(str(group.group_name), "") or (described[5:] if described.startswith("mesh_") else "")
         return self._tape.group(str(group.group_name), name, ranks)
 
     def _plain(self, name: str, func: Any, args: Any) -> Any:

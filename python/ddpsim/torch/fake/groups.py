@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import itertools
 import os
 import pickle
@@ -33,7 +34,7 @@ def install(patches: Patches, tape: Tape, collectives: Collectives, world_size: 
     _groups(patches, world_size, rank)
     _objects(patches, tape, rank, mail)
     _batches(patches, collectives)
-    _meshes(patches)
+    _meshes(patches, collectives)
 
     def leave() -> None:
         if dist.is_initialized():
@@ -111,7 +112,7 @@ def peers_file(rank: int) -> str:
     return f"peers-{rank}"
 
 
-def _meshes(patches: Patches) -> None:
+def _meshes(patches: Patches, collectives: Collectives) -> None:
     """DTensor's caches outlive the block and know groups by name: meshes of each block are made to differ, as those of a thread of its own."""
     from torch.distributed.device_mesh import DeviceMesh
     kind: Any = DeviceMesh
@@ -120,6 +121,9 @@ def _meshes(patches: Patches) -> None:
     def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
         construct(made, *args, **kwargs)
         made._thread_id, made._hash = -number, None
+        for name in made.mesh_dim_names or ():
+            with contextlib.suppress(RuntimeError, KeyError, AssertionError):    # a part of another mesh, which has its groups
+                collectives.axes.setdefault(str(made.get_group(name).group_name), str(name))
 
     patches.set(kind, "__init__", __init__)
 
