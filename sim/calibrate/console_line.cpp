@@ -51,8 +51,8 @@ ConsoleLine console_line(const std::shared_ptr<const SourceFile>& source, std::s
 ConsoleLine without_log(ConsoleLine line, const std::set<std::string>& hosts) {
   auto& t = line.tokens;
   auto nccl = std::find_if(t.begin(), t.end(), [](const auto& cell) { return cell.text == "NCCL"; });
-  if (nccl - t.begin() < 2 || nccl + 1 == t.end() || (nccl[1].text != "INFO" && nccl[1].text != "WARN"))
-    return line;
+  bool is_log = t.end() - nccl > 1 && (nccl[1].text == "INFO" || nccl[1].text == "WARN");
+  if (!is_log || nccl - t.begin() < 2) return line;
   auto origin = nccl - 1;
   if (origin->text.front() == '[') --origin;
   std::string own;

@@ -227,8 +227,13 @@ class Console {
   void narrow(Operations& operations, const std::vector<Located>& t) const {
     const auto& layout = *run_.layout;
     Located none{"none", t[0].span}, unrooted{"-1", t[0].span};
-    if (layout.redop)
-      return narrow_by_reduction(operations, t[*layout.redop], layout.root ? &t[*layout.root] : nullptr);
+    if (layout.redop) {
+      narrow_by_reduction(operations, t[*layout.redop], layout.root ? &t[*layout.root] : nullptr);
+      // Only alltoall_perf has a reduction's column, no root's, and reduces nothing.
+      if (!layout.root && t[*layout.redop].text == "none")
+        std::erase_if(operations, [](Operation operation) { return operation != Operation::all_to_all; });
+      return;
+    }
     narrow_by_reduction(operations, none, layout.root ? &t[*layout.root] : &unrooted);
     // Of the two that would be left all_to_all had a column for what it does not reduce.
     std::erase_if(operations, [&](Operation operation) {
