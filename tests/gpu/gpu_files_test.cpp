@@ -41,16 +41,16 @@ TEST(GpuFiles, AllAreReadAndPlausible) {
 TEST(GpuFiles, TheSameChipIsAnothers) {
   auto gpus = all_gpus();
   int said = 0;
-  for (const auto& [file, gpu] : gpus)
-    for (const auto& word : gpu.same_chip) {
+  for (const auto& entry : gpus)
+    for (const auto& word : entry.second.same_chip) {
       ++said;
-      EXPECT_EQ(gpu.name.find(word), std::string::npos) << file;
+      EXPECT_EQ(entry.second.name.find(word), std::string::npos) << entry.first;
       EXPECT_TRUE(std::ranges::any_of(gpus,
                                       [&](const auto& other) {
                                         return other.second.name.find(word) != std::string::npos &&
-                                               other.second.architecture == gpu.architecture;
+                                               other.second.architecture == entry.second.architecture;
                                       }))
-          << file << " " << word;
+          << entry.first << " " << word;
     }
   EXPECT_EQ(said, 15);
 }

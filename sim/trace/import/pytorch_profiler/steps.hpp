@@ -17,7 +17,7 @@ struct Step {
   std::optional<Time> forward_start;
   int forwards = 1;  // DistributedDataParallel.forward before its last backward pass; the last one counts
   Span backward;     // of its last backward pass: from its first node to its last
-  std::span<const Node> nodes;                  // that evaluate it
+  std::span<const Node> nodes;              // that evaluate it
   std::vector<Accumulation> accumulations;  // at least one
   Time callbacks_end;           // until then the backward thread runs the callbacks that end a backward pass
   std::vector<Span> optimizer;  // its Optimizer.steps without what of the backward pass they hold; disjoint
