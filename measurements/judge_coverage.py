@@ -6,7 +6,7 @@ Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--calibrated] [
 A family is one source's steps of one kind. Scores are those of logarithms of times in %, lower is better: CRPS (twice the mean pinball loss of 19
 quantiles) of the interval, and of a log-normal whose 80 % are 15 % up and down, whatever the job. --leave-out: each family by a `compute: named` that
 fit_evidence.py gives without it, as long as three families are left. --calibrated: steps by software that nobody named, once one step of their kind
-(family, cluster, type, sequence, strategy, degrees that are not 1) calibrated it: the first of each kind in its file, at most MOST_OF_KIND others. --check: exit 1 unless 75 to 90 % lie inside, every family counted once (a family lies inside
+(family, cluster, type, sequence, strategy, degrees that are not 1) calibrated it: the first of each kind in its file, fewer than twice MOST_OF_KIND others. --check: exit 1 unless 75 to 90 % lie inside, every family counted once (a family lies inside
 as a whole or not at all where its source is off as a whole: of sixteen families 80 % are 70 to 90), and the score is below the constant's."""
 import argparse
 import json

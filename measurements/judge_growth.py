@@ -94,7 +94,7 @@ def judge_series(errors, of_all):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("ddpsim", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--only", default="")

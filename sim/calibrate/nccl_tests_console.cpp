@@ -246,7 +246,8 @@ class Console {
     const auto& layout = *run_.layout;
     run_.has_rows = true;
     // alltoall_perf printed none of its column of reductions.
-    if (layout.redop && t.size() + 1 == layout.cells && is_digits(t[*layout.redop].text.substr(0, 1)))
+    if (layout.redop && t.size() + 1 == layout.cells && *layout.redop < t.size() &&
+        is_digits(t[*layout.redop].text.substr(0, 1)))
       t.insert(t.begin() + static_cast<std::ptrdiff_t>(*layout.redop), {"none", t[0].span});
     if (t.size() < layout.cells || t.size() > layout.most_cells)
       throw InputError(t.back().span,

@@ -118,8 +118,9 @@ class ProgramReader {
 
   void read_micro_batches(WordReader& words) {
     constexpr auto kHint = "write 'micro_batches 4' above the ops";
-    if (!result_.classes.empty())
-      throw InputError(words.place(), "how many micro-batches there are comes first", kHint);
+    if (!result_.classes.empty() || says_micro_batches_)
+      throw InputError(words.place(), "how many micro-batches there are comes first, and once", kHint);
+    says_micro_batches_ = true;
     const auto& many = words.take("how many micro-batches", kHint);
     result_.micro_batches = static_cast<int>(parse_integer(many, 1, kMostAccumulationSteps));
     words.expect_end(kHint);
@@ -289,6 +290,7 @@ class ProgramReader {
   ProgramValues values_;
   WrittenProgram result_;
   std::map<Name, std::size_t> names_;  // of the class
+  bool says_micro_batches_ = false;
   bool has_ops_ = false;
   SourceSpan class_place_;
 };

@@ -1,5 +1,6 @@
 // `strategy: {program: FILE}`: a step that somebody wrote, or recorded, as text
 // (sim/program/written_program.hpp). Every rank carries the same one out.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -26,6 +27,20 @@ std::optional<std::size_t> before_last_backward_of(const Program& program) {
   return found;
 }
 
+// A step is over once its collectives are, whoever waits for them: those that no op does, a last one that
+// takes no time.
+void wait_for_all(Program& program) {
+  std::vector<bool> is_awaited(program.ops.size());
+  for (const auto& op : program.ops)
+    for (auto one : op.after) is_awaited[one] = true;
+  Op last;
+  last.activity = Activity::optimizer;
+  last.index = program.ops.size();
+  for (std::size_t i = 0; i < program.ops.size(); ++i)
+    if (program.ops[i].kind == Op::Kind::collective && !is_awaited[i]) last.after.push_back(i);
+  if (!last.after.empty()) program.ops.push_back(std::move(last));
+}
+
 // What whole models on ranks that are all alike have none of.
 void check_use(const WrittenUse& use) {
   if (is_pair(use.operation))
@@ -50,7 +65,10 @@ struct OwnProgramPlan final : StrategyPlan {
     set_copies(overheads, symbols);
     auto written = read_program(*text, symbols);
     check(written, accumulation_steps);
-    return std::move(written.classes.front().program);
+    auto& program = written.classes.front().program;
+    wait_for_all(program);
+    program.communicators = std::max<std::size_t>(1, program.communicators);  // as communicators() says
+    return std::move(program);
   }
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const override {
     read(trace, accumulation_steps, {});  // what is wrong with it
@@ -78,7 +96,8 @@ struct OwnProgramPlan final : StrategyPlan {
       throw InputError(written.classes[1].places.front(), "here all ranks do the same: one class",
                        "remove the classes' headings and the ops of all but one");
     auto many = written.micro_batches;
-    if (many != accumulation_steps && !written.named.contains("micro_batches"))
+    bool counts = many == 1 && written.named.contains("micro_batches");
+    if (many != accumulation_steps && !counts)
       throw InputError(whole_file(text->source),
                        fmt::format("the program is of {}, and the job has {}", counted(many, "micro-batch"),
                                    accumulation_steps),
@@ -130,6 +149,7 @@ class OwnProgram final : public Strategy {
                      ranks.size,
                      ranks.stride});
     }
+    if (all.empty()) all.emplace_back();  // nothing is done on it
     return all;
   }
   void set_passes(const ReductionPlan&, const DdpOptions&, Overheads&) const override {}

@@ -101,6 +101,14 @@ TEST(NcclTestsConsole, OldProgramsHaveColumnsOfTheirOwn) {
   EXPECT_EQ(operation("redop  root", "sum  0", 1), "reduce");
 }
 
+TEST(NcclTestsConsole, AReductionsColumnThatARowLacks) {
+  auto error = testing::brief_error([] {
+    read_all(
+        "#  size  count  type  time  algbw  busbw  #wrong  redop\n65536 16384 float 20.00 3.28 3.28 0\n");
+  });
+  EXPECT_NE(error.find("a row of 7 cells, where the table has 8"), std::string::npos) << error;
+}
+
 TEST(NcclTestsConsole, BehindAnyLaunchersPrefix) {
   auto plain = read_one(kPreamble + kHeader + kRows);
   for (std::string prefix : {"0: ", " 3: ", "[prterun-node-a-4242@1,0]<stdout>: ", "launcher-0 | "}) {

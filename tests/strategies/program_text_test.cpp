@@ -93,6 +93,22 @@ INSTANTIATE_TEST_SUITE_P(, ProgramTextOf, ::testing::ValuesIn([] {
                          }()),
                          [](const auto& of) { return std::string(of.param->name()); });
 
+// A step ends with its last collective, whoever waits for it; one without collectives is its compute.
+TEST(ProgramText, AStepIsOverOnceAllItsOpsAre) {
+  TemporaryFolder folder;
+  auto takes = [&](const std::string& text) {
+    auto file = folder.write("own.program", text);
+    TextJob job{kRepository + "/configs/strategies-2gpu.yaml",
+                {"strategy={program: " + file + "}", "physics=none"}};
+    return iteration(job.scenario());
+  };
+  const std::string passes = "forward: compute 10ms\nbackward: compute 20ms\n";
+  const std::string reduced = "all_reduce: all_reduce 100MB on data after backward\n";
+  EXPECT_NEAR(takes(passes).value(), 0.03, 1e-9);
+  EXPECT_GT(takes(passes + reduced).value(), 0.031);
+  EXPECT_EQ(takes(passes + reduced), takes(passes + reduced + "optimizer: compute 0s after all_reduce\n"));
+}
+
 TEST(ProgramText, Zero3ByHandIsFsdp) {
   TemporaryFolder folder;
   auto model = [&](const char* name, int gpus) {

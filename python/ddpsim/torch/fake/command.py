@@ -70,6 +70,9 @@ def main(arguments: list[str]) -> int:
         made.error("no script: ddpsim record --world-size N --out step.json -- train.py")
     ranks = [asked.rank or 0] if asked.ranks == [] else asked.ranks
     sizes = asked.world_size
+    for rank in ranks or []:
+        if rank >= min(sizes):
+            made.error(f"rank {rank} is none of {min(sizes)} ranks")
     if ranks is not None and len(ranks) == 1 and len(sizes) == 1:
         return _record(asked, sizes[0], ranks[0], Path(asked.out), script)
     for size in sizes:

@@ -147,7 +147,7 @@ class RecordedStep:
         def backward_ended() -> None:
             collectives.pending.flush()
             memory.phase = "optimizer"
-            memory.holds([parameter.grad for parameter in self._all_parameters() if parameter.grad is not None], "gradients")
+            memory.holds([local(parameter.grad) for parameter in self._all_parameters() if parameter.grad is not None], "gradients")
 
         phases.forward_began, phases.forward_ended, phases.recompute_ended, phases.backward_ended, phases.step_ended = (
             forward_began, forward_ended, recompute_ended, backward_ended, self._step_ended)
@@ -250,8 +250,8 @@ def trace_step(world_size: int, rank: int = 0, *, gpu: str = "h100-sxm", gpus_pe
             train()
         print(step.flops, step.memory["peak"], len(step.collectives))
 
-    step: which step of the first optimizer, from 2 (DDP rebuilds its buckets in the first, and Adam makes its states). gpu: a name of
-    `ddpsim list gpus` whose properties the script sees. assume: the share of elements that operators give whose result depends on values
+    step: which step of the first optimizer, from 2 (DDP rebuilds its buckets in the first, and Adam makes its states). gpu: whose properties the
+    script sees, a name of GPUS (ddpsim.torch.fake.cuda). assume: the share of elements that operators give whose result depends on values
     ({"nonzero": 0.5}). mail: a folder in which ranks that are recorded one after another leave objects for each other. script: what the file
     says was recorded; sys.argv by default. Raises ValueError for what it is given, Unsupported for what a script does that cannot be recorded.
     """

@@ -30,7 +30,7 @@ def check_assumptions(assume: dict[str, float]) -> None:
     for word, share in assume.items():
         if word not in ASSUMABLE.values():
             raise ValueError(f"--assume {word}: no such word; there are {', '.join(sorted(set(ASSUMABLE.values())))}")
-        if share < 0 or (share > 1 and word != "repeat_interleave"):
+        if not 0 <= share < float("inf") or (share > 1 and word != "repeat_interleave"):
             raise ValueError(f"--assume {word}={share}: it is a share of the elements, from 0 to 1" +
                              (", or times each one is repeated" if word == "repeat_interleave" else ""))
 
