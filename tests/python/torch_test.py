@@ -350,7 +350,7 @@ def test_advice_on_units(tmp_path):
 
 def measure(rank, folder):
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
-    path = ddpsim.torch.measure_all_reduces(folder / "allreduce.csv", [1 << 22, 4096])
+    path = ddpsim.torch.measure_all_reduces(folder / "allreduce.csv", [1 << 26, 4096])
     for sizes, reason in (([], "no size"), ([6], "no multiple of 4")):
         with pytest.raises(ValueError, match=reason):
             ddpsim.torch.measure_all_reduces(folder / "never.csv", sizes)
@@ -359,17 +359,17 @@ def measure(rank, folder):
 
 
 def test_measured_all_reduces(tmp_path, monkeypatch):
-    """A table that a scenario takes: 4 MiB take longer than 4 KiB, and a bucket of that size takes just that."""
+    """A table that a scenario takes: 64 MiB take longer than 4 KiB however busy the machine is, and a bucket of that size takes just that."""
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     with pytest.raises(ValueError, match="init_process_group"):
         ddpsim.torch.measure_all_reduces(tmp_path / "never.csv")
     torch.multiprocessing.spawn(measure, (tmp_path,), 2)
     header, rows = trace_of(tmp_path / "allreduce.csv")
-    assert header["world_size"] == "2" and header["backend"] == "gloo" and [row["bytes"] for row in rows] == ["4096", str(1 << 22)]
+    assert header["world_size"] == "2" and header["backend"] == "gloo" and [row["bytes"] for row in rows] == ["4096", str(1 << 26)]
     small, large = (float(row["time_s"]) for row in rows)
     assert 0 < small < large
-    (tmp_path / "trace.csv").write_text(f"# ddpsim-trace: 1\n# forward: 1s\n# gradients: 1\n# elements: {1 << 20}\ngradient,elements,dtype,ready_s\n"
-                                        f"w,{1 << 20},float32,1\n")
+    (tmp_path / "trace.csv").write_text(f"# ddpsim-trace: 1\n# forward: 1s\n# gradients: 1\n# elements: {1 << 24}\ngradient,elements,dtype,ready_s\n"
+                                        f"w,{1 << 24},float32,1\n")
     job = ddpsim.Job({"workload": {"trace": str(tmp_path / "trace.csv")}, "cluster": {"world_size": 2}, "strategy": "ddp", "physics": "none",
                       "collective": {"algorithm": "measured", "measured": str(tmp_path / "allreduce.csv"), "backend": "gloo"}})
     assert job.simulate().to_dict()["exposed_communication_s"] == pytest.approx(large, rel=1e-9)
