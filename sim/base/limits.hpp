@@ -44,6 +44,7 @@ inline constexpr double kLargestRescaleFactor = 1e6;            // of times give
 // Programs
 inline constexpr std::size_t kMostProgramOps = 1'000'000;      // of a class of ranks, loops written out
 inline constexpr std::size_t kMostLabelIndex = 1'000'000'000;  // of an op's name
+inline constexpr std::int64_t kMostProgramStreams = 100;       // that compute, of a class of ranks
 inline constexpr double kMostProgramFactor = 1e18;             // of a time or size
 
 // Files and sweeps

@@ -281,6 +281,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   for (std::size_t c = 0; c < classes.size(); ++c) {
     auto& ranks = timeline.rank_classes[c];
     ranks.compute = std::move(result.classes[c].compute);
+    ranks.other_streams = std::move(result.classes[c].others);
     for (std::size_t own = 0; own < classes[c].communicators.size(); ++own)
       for (auto span : result.communication[classes[c].communicators[own]]) {
         span.communicator = own;  // programs number theirs each for itself

@@ -12,9 +12,9 @@
 
 namespace ddpsim {
 
-// Compute ops run one after the other on the rank's compute lane. The collectives of a communicator are
-// launched in their order, each as soon as those before it are launched and what it waits for has ended.
-// There is no op "wait": an op waits for others by listing them.
+// Compute ops of a lane run one after the other; lanes are streams of one GPU, and those at work share it
+// evenly. The collectives of a communicator are launched in their order, each as soon as those before it are
+// launched and what it waits for has ended. There is no op "wait": an op waits for others by listing them.
 struct Op {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
@@ -24,6 +24,7 @@ struct Op {
   // takes than its communicator says.
   Seconds duration;
   bool is_fixed = false;         // compute: as long on a slower GPU, of its host or its links
+  std::size_t lane = 0;          // compute: 0 is that of the passes
   std::size_t communicator = 0;  // collective: of the program's
   Operation operation{};
   Bytes bytes;
@@ -54,5 +55,15 @@ std::string program_text(const Program& program);
 
 // Throws InternalError where an op waits for one that is not before it.
 void check_program(const Program& program);
+
+// Of its compute ops, one at least.
+std::size_t lanes_of(const Program& program);
+
+// The compute op before the backward pass that follows the last forward pass; none: there is no such pass.
+std::optional<std::size_t> before_last_backward_of(const Program& program);
+
+// A step is over once all of it is, whoever waits for it: adds a last op that takes no time and waits for
+// collectives that no other does, and for what other lanes end with.
+void end_with_all(Program& program);
 
 }  // namespace ddpsim

@@ -191,6 +191,9 @@ class ProgramReader {
                          "call it forward, backward, optimizer, copy_in, copy_out, compress or launch");
       op.duration = word.text == "copy" ? values_.copy(words) : values_.time(words, "its time");
       op.is_fixed = words.take("fixed");
+      if (words.take("stream"))
+        op.lane = static_cast<std::size_t>(
+            parse_integer(words.take("which stream", "write 'stream 1'"), 0, kMostProgramStreams - 1));
     } else {
       read_collective(words, word, name, op);
     }
@@ -198,9 +201,10 @@ class ProgramReader {
       do op.after.push_back(awaited(words.take("what it waits for", "write 'after forward.0'")));
       while (!words.at_end());
     }
-    words.expect_end(op.kind == Op::Kind::compute ? "write 'fixed', 'after' or nothing behind a time"
-                                                  : "write 'plus' a time, 'after' or nothing behind a "
-                                                    "communicator");
+    words.expect_end(op.kind == Op::Kind::compute
+                         ? "write 'fixed', 'stream 1', 'after' or nothing behind a time"
+                         : "write 'plus' a time, 'after' or nothing behind a "
+                           "communicator");
     return op;
   }
 

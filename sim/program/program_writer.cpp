@@ -71,6 +71,7 @@ std::string ops_text(const Program& program, const std::vector<WrittenCommunicat
     text += names[i] + ": ";
     if (op.kind == Op::Kind::compute) {
       text += fmt::format("compute {}{}", exact_time(op.duration), op.is_fixed ? " fixed" : "");
+      if (op.lane > 0) text += fmt::format(" stream {}", op.lane);
     } else {
       text += fmt::format("{} {} on {}", operation_name(op.operation), exact_size(op.bytes),
                           communicators.at(op.communicator).name);

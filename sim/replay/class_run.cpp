@@ -14,14 +14,19 @@ ClassRun::ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bo
       network_(network),
       origin_(origin),
       on_change_(std::move(on_change)),
-      since_(of.start),
       has_ended_(of.program->ops.size()),
       ended_(of.program->ops.size()),
       launches_(of.program->communicators) {
   check_program(*of.program);
-  spans_.reserve(of.program->ops.size());
   DDPSIM_CHECK(of.communicators.size() == of.program->communicators, "every communicator has a place");
-  if (is_paced) paced_.emplace(network);
+  for (std::size_t i = 0, many = lanes_of(*of.program); i < many; ++i) {
+    auto& lane = lanes_.emplace_back();
+    lane.number = i;
+    lane.since = of.start;
+    if (is_paced) lane.paced.emplace(network);
+    skip_others(lane);
+  }
+  lanes_.front().spans.reserve(of.program->ops.size());
   for (std::size_t i = 0; i < of.program->ops.size(); ++i)
     if (const auto& op = of.program->ops[i]; op.kind == Op::Kind::collective)
       launches_[op.communicator].ops.push_back(i);
@@ -30,26 +35,39 @@ ClassRun::ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bo
 void ClassRun::start() {
   network_.after(of_.start - origin_, [this] {
     is_started_ = true;
-    since_ = now();  // of_.start but for rounding, which is no time to wait
+    for (auto& lane : lanes_) lane.since = now();  // of_.start but for rounding, which is no time to wait
     on_change_();
   });
 }
 
+void ClassRun::skip_others(Lane& lane) const {
+  const auto& ops = of_.program->ops;
+  while (lane.head < ops.size() &&
+         (ops[lane.head].kind == Op::Kind::collective || ops[lane.head].lane != lane.number))
+    ++lane.head;
+}
+
 bool ClassRun::advance() {
   if (!is_started_) return false;
-  const auto& ops = of_.program->ops;
-  while (!is_working_ && head_ < ops.size()) {
-    const auto& op = ops[head_];
-    if (op.kind == Op::Kind::collective) {
-      ++head_;
-      continue;
-    }
-    if (!have_ended(op, ended_before_)) break;
-    begin(op);
+  bool has_ended = true;
+  while (has_ended) {
+    has_ended = false;
+    for (auto& lane : lanes_) has_ended |= advance(lane);
+    has_ended &= lanes_.size() > 1;  // others may have waited for it
   }
   bool has_launched = false;
   for (auto& launches : launches_) has_launched |= launch(launches);
   return has_launched;
+}
+
+bool ClassRun::advance(Lane& lane) {
+  const auto& ops = of_.program->ops;
+  bool has_ended = false;
+  while (!lane.is_working && lane.head < ops.size() && have_ended(ops[lane.head], lane.ended_before)) {
+    begin(lane);
+    has_ended |= !lane.is_working;
+  }
+  return has_ended;
 }
 
 bool ClassRun::have_ended(const Op& op, std::size_t& known) const {
@@ -57,48 +75,65 @@ bool ClassRun::have_ended(const Op& op, std::size_t& known) const {
   return known == op.after.size();
 }
 
-void ClassRun::begin(const Op& op) {
-  record_wait(op);
+void ClassRun::begin(Lane& lane) {
+  const auto& op = of_.program->ops[lane.head];
+  record_wait(lane, op);
   Seconds duration = (op.is_fixed ? 1 : of_.slowdown) * op.duration;
-  if (duration <= Seconds(0)) return end();
-  is_working_ = true;
-  begun_ = duration;
+  if (duration <= Seconds(0)) return end(lane);
+  lane.is_working = true;
+  ++working_;
+  lane.begun = duration;
 }
 
-void ClassRun::set_timer() {
-  if (!begun_) return;
-  Seconds duration = *std::exchange(begun_, std::nullopt);
-  if (paced_)
-    paced_->after(duration, [this] { finish(); });
-  else
-    network_.after(duration, [this] { finish(); });
+void ClassRun::set_timers() {
+  if (lanes_.size() > 1) share();
+  for (auto& lane : lanes_) {
+    if (!lane.begun) continue;
+    Seconds duration = *std::exchange(lane.begun, std::nullopt);
+    if (lane.paced)
+      lane.paced->after(duration, [this, &lane] { finish(lane); });
+    else
+      network_.after(duration, [this, &lane] { finish(lane); });
+  }
 }
 
-bool ClassRun::pass() {
-  if (!(paced_ ? paced_->pass(*begun_) : network_.pass(*begun_))) return false;
-  begun_.reset();
+bool ClassRun::pass(Lane& lane) {
+  if (!(lane.paced ? lane.paced->pass(*lane.begun) : network_.pass(*lane.begun))) return false;
+  lane.begun.reset();
   return true;
 }
 
-void ClassRun::finish() {
+void ClassRun::finish(Lane& lane) {
   do {
-    record_work();
-    is_working_ = false;
-    end();
+    record_work(lane);
+    lane.is_working = false;
+    --working_;
+    end(lane);
     // Nothing that others see has changed while one op follows the other and launches nothing.
-    if (bool has_launched = advance(); has_launched || !is_working_) {
-      set_timer();
+    if (bool has_launched = advance(); has_launched || !lane.is_working || lanes_.size() > 1) {
+      set_timers();
       return on_change_();
     }
-  } while (pass());
-  set_timer();
+  } while (pass(lane));
+  set_timers();
 }
 
-void ClassRun::end() {
-  has_ended_[head_] = true;
-  ended_[head_] = now();
-  ++head_;
-  ended_before_ = 0;
+void ClassRun::end(Lane& lane) {
+  has_ended_[lane.head] = true;
+  ended_[lane.head] = now();
+  ++lane.head;
+  lane.ended_before = 0;
+  skip_others(lane);
+}
+
+void ClassRun::share() {
+  for (auto& lane : lanes_) {
+    if (!lane.is_working) continue;
+    double pace = pace_ / static_cast<double>(working_);
+    if (pace == lane.paced->pace()) continue;
+    record_work(lane);
+    lane.paced->set_pace(pace);
+  }
 }
 
 bool ClassRun::launch(Launches& launches) {
@@ -123,28 +158,40 @@ void ClassRun::end_collective(std::size_t communicator, std::size_t number) {
 }
 
 void ClassRun::set_pace(double pace) {
-  if (pace == paced_->pace()) return;
-  if (is_working_) record_work();
-  paced_->set_pace(pace);
+  if (pace == pace_) return;
+  for (auto& lane : lanes_)
+    if (lane.is_working) record_work(lane);
+  pace_ = pace;
+  if (working_ > 0) return share();
+  if (lanes_.size() == 1) lanes_.front().paced->set_pace(pace);
 }
 
-void ClassRun::record_work() {
-  const auto& op = of_.program->ops[head_];
+// What lanes lose to one another is nobody's loss: the GPU works.
+void ClassRun::record_work(Lane& lane) {
+  const auto& op = of_.program->ops[lane.head];
   Seconds end = now();
-  Span span{op.activity, op.index, since_, end, lost_to(paced_ ? paced_->pace() : 1, end - since_)};
+  Span span{op.activity, op.index, lane.since, end, lost_to(pace_, end - lane.since)};
   span.is_fixed = op.is_fixed;
-  add_span(spans_, span);
-  since_ = end;
+  add_span(lane.spans, span);
+  lane.since = end;
 }
 
-void ClassRun::record_wait(const Op& op) {
+void ClassRun::record_wait(Lane& lane, const Op& op) {
   Seconds end = now();
-  if (end <= since_) return;
-  auto last = std::max_element(op.after.begin(), op.after.end(),
-                               [&](auto a, auto b) { return ended_[a] < ended_[b]; });
-  bool broadcast = of_.program->ops[*last].activity == Activity::broadcast;
-  add_span(spans_, {broadcast ? Activity::broadcast : Activity::wait, 0, since_, end});
-  since_ = end;
+  if (end <= lane.since) return;
+  if (lane.number == 0) {
+    auto last = std::max_element(op.after.begin(), op.after.end(),
+                                 [&](auto a, auto b) { return ended_[a] < ended_[b]; });
+    bool broadcast = of_.program->ops[*last].activity == Activity::broadcast;
+    add_span(lane.spans, {broadcast ? Activity::broadcast : Activity::wait, 0, lane.since, end});
+  }
+  lane.since = end;
+}
+
+ReplayResult::Class ClassRun::take() {
+  ReplayResult::Class result{std::move(lanes_.front().spans), {}, std::move(ended_)};
+  for (std::size_t i = 1; i < lanes_.size(); ++i) result.others.push_back(std::move(lanes_[i].spans));
+  return result;
 }
 
 auto ClassRun::waiting() const -> std::optional<Waiting> {
@@ -169,8 +216,9 @@ auto ClassRun::waiting_from(std::size_t op) const -> Waiting {
       continue;
     }
     if (at.kind == Op::Kind::compute) {  // and its turn has not come
-      DDPSIM_CHECK(op > head_, "compute that waits for nothing goes on");
-      op = head_;
+      auto head = lanes_[at.lane].head;
+      DDPSIM_CHECK(op > head, "compute that waits for nothing goes on");
+      op = head;
       continue;
     }
     const auto& [own, launched, known] = launches_[at.communicator];

@@ -15,10 +15,11 @@
 namespace ddpsim {
 namespace {
 
-// Whether what ranks compute and what they communicate ever slows one another down.
+// Whether what ranks compute at once, and what they communicate beside it, ever slows one another down.
 bool are_paced(std::span<const ReplayedClass> classes, std::span<const ReplayedCommunicator> communicators,
                const Interference& interference) {
-  if (!interference.is_off()) return true;
+  auto has_lanes = [](const ReplayedClass& one) { return lanes_of(*one.program) > 1; };
+  if (!interference.is_off() || std::any_of(classes.begin(), classes.end(), has_lanes)) return true;
   return std::any_of(classes.begin(), classes.end(), [&](const ReplayedClass& one) {
     return std::any_of(one.communicators.begin(), one.communicators.end(), [&](std::size_t c) {
       return one.on_links.of(communicators[c].crosses_nodes) != LinkUse();

@@ -46,8 +46,9 @@ struct SharedLinks {
 // Times on the caller's clock.
 struct ReplayResult {
   struct Class {
-    std::vector<Span> compute;   // waiting included, back to back
-    std::vector<Seconds> ended;  // by op
+    std::vector<Span> compute;              // of the first lane, waiting included, back to back
+    std::vector<std::vector<Span>> others;  // of the others, with gaps
+    std::vector<Seconds> ended;             // by op
   };
   std::vector<Class> classes;
   std::vector<std::vector<Span>> communication;  // by communicator, in launch order

@@ -13,34 +13,6 @@
 namespace ddpsim {
 namespace {
 
-// The compute op before the backward pass that follows the last forward pass.
-std::optional<std::size_t> before_last_backward_of(const Program& program) {
-  std::optional<std::size_t> last, found;
-  bool is_forward = true;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const auto& op = program.ops[i];
-    if (op.kind != Op::Kind::compute) continue;
-    if (op.activity == Activity::backward && std::exchange(is_forward, false)) found = last;
-    is_forward |= op.activity == Activity::forward;
-    last = i;
-  }
-  return found;
-}
-
-// A step is over once its collectives are, whoever waits for them: those that no op does, a last one that
-// takes no time.
-void wait_for_all(Program& program) {
-  std::vector<bool> is_awaited(program.ops.size());
-  for (const auto& op : program.ops)
-    for (auto one : op.after) is_awaited[one] = true;
-  Op last;
-  last.activity = Activity::optimizer;
-  last.index = program.ops.size();
-  for (std::size_t i = 0; i < program.ops.size(); ++i)
-    if (program.ops[i].kind == Op::Kind::collective && !is_awaited[i]) last.after.push_back(i);
-  if (!last.after.empty()) program.ops.push_back(std::move(last));
-}
-
 // What whole models on ranks that are all alike have none of.
 void check_use(const WrittenUse& use) {
   if (is_pair(use.operation))
@@ -66,7 +38,7 @@ struct OwnProgramPlan final : StrategyPlan {
     auto written = read_program(*text, symbols);
     check(written, accumulation_steps);
     auto& program = written.classes.front().program;
-    wait_for_all(program);
+    end_with_all(program);
     program.communicators = std::max<std::size_t>(1, program.communicators);  // as communicators() says
     return std::move(program);
   }

@@ -67,9 +67,10 @@ struct RankTimeline {
   int group_size = 0;                      // ranks that reduce with it, itself included
   std::size_t stage = 0;                   // of a pipeline
   double slowdown = 1;
-  std::vector<int> stragglers;        // all of them, where they are few and slower than others
-  std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
-  std::vector<Span> communication;    // by start; several may be in flight at once
+  std::vector<int> stragglers;                   // all of them, where they are few and slower than others
+  std::vector<Span> compute;                     // back to back, in order, over this rank's whole iteration
+  std::vector<std::vector<Span>> other_streams;  // compute beside it, with gaps
+  std::vector<Span> communication;               // by start; several may be in flight at once
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
   std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket
 

@@ -29,6 +29,7 @@ TEST(WrittenProgram, SaysOpsAndWhatTheyWaitFor) {
             "0 forward 0: 1.5 ms\n1 all_reduce 3: all_reduce of 25 MiB on 0 2 us, after 0\n"
             "2 host_copy 0: 1 ms, after 0 1\n");
   EXPECT_TRUE(only("host_copy: compute 1ms fixed\n").ops[0].is_fixed);
+  EXPECT_EQ(only("copy_in: compute 1ms stream 2\n").ops[0].lane, 2U);
 }
 
 TEST(WrittenProgram, KnowsTheModel) {

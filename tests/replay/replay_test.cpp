@@ -218,5 +218,52 @@ TEST(PacedNetwork, TimePassesAtOnceWhereNothingElseHappens) {
   EXPECT_FALSE(make_builtin_network(Bytes(1))->pass(Seconds(1)));
 }
 
+Op beside(double seconds, std::vector<std::size_t> after = {}) {
+  auto op = compute(seconds, std::move(after));
+  op.activity = Activity::copy_in;
+  op.lane = 1;
+  return op;
+}
+
+// Two streams of a GPU that are at work get half of it each: together they take what they would in turn.
+TEST(Replay, LanesShareTheGpu) {
+  auto result = Job{{{1, {compute(1), beside(1)}}}, {{0}}}.run();
+  EXPECT_EQ(result.classes[0].ended[0], Seconds(2));
+  EXPECT_EQ(result.classes[0].ended[1], Seconds(2));
+  EXPECT_EQ(result.classes[0].compute.front().lost, Seconds(0)) << "the GPU worked all the time";
+  ASSERT_EQ(result.classes[0].others.size(), 1U);
+  ASSERT_EQ(result.classes[0].others[0].size(), 1U);
+  EXPECT_EQ(result.classes[0].others[0][0].activity, Activity::copy_in);
+  EXPECT_EQ(result.classes[0].others[0][0].end, Seconds(2));
+}
+
+// 3 s alone, beside a copy that waited for the collective, and for the copy: 4 + 1 + 1 s of work without a
+// gap.
+TEST(Replay, ALaneWaitsWhileAnotherWorks) {
+  auto result = Job{{{1, {compute(4), collective(0, 3, {}), beside(1, {1}), compute(1, {2})}}}, {{0}}}.run();
+  EXPECT_EQ(result.classes[0].ended[2], Seconds(5));
+  EXPECT_EQ(result.classes[0].ended[0], Seconds(5));
+  EXPECT_EQ(result.classes[0].ended[3], Seconds(6));
+  EXPECT_EQ(result.classes[0].others[0][0].start, Seconds(3));
+}
+
+// Ops that take no time on one lane let another go on, and chains of them.
+TEST(Replay, LanesUnblockOneAnotherAtOnce) {
+  auto result =
+      Job{{{1, {beside(0), compute(1, {0}), beside(0, {1}), compute(0, {2}), beside(2, {3})}}}, {{0}}}.run();
+  EXPECT_EQ(result.classes[0].ended[1], Seconds(1));
+  EXPECT_EQ(result.classes[0].ended[4], Seconds(3));
+}
+
+// A collective beside them slows both, and it is that which they lose: 1 s of work each, half as fast for
+// being two and again for the collective.
+TEST(Replay, LanesAndCollectivesSlowOneAnother) {
+  Job job{{{1, {collective(0, 100, {}), compute(1), beside(1)}}}, {{0}}};
+  job.interference = {1, 0};
+  auto result = job.run();
+  EXPECT_EQ(result.classes[0].ended[1], Seconds(4));
+  EXPECT_EQ(result.classes[0].compute.front().lost, Seconds(2));
+}
+
 }  // namespace
 }  // namespace ddpsim::testing
