@@ -8,7 +8,7 @@
 
 #include "sim/base/csv.hpp"
 #include "sim/calibrate/collective_table.hpp"
-#include "sim/calibrate/located_json.hpp"
+#include "sim/config/located_json.hpp"
 
 namespace ddpsim::calibrate {
 

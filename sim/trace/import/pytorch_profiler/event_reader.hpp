@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/trace/import/pytorch_profiler/compressed_text.hpp"
+#include "sim/trace/compressed_text.hpp"
 #include "sim/trace/import/pytorch_profiler/event.hpp"
 
 namespace ddpsim::pytorch_profiler {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/trace/import/pytorch_profiler/compressed_text.hpp"
+#include "sim/trace/compressed_text.hpp"
 #include "sim/trace/import/pytorch_profiler/event_reader.hpp"
 #include "sim/trace/import/pytorch_profiler/profile_builder.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "sim/trace/import/pytorch_profiler/compressed_text.hpp"
+#include "sim/trace/compressed_text.hpp"
 #include "sim/trace/import/pytorch_profiler/profile.hpp"
 
 namespace ddpsim::pytorch_profiler {

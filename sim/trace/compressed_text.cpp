@@ -1,4 +1,4 @@
-#include "sim/trace/import/pytorch_profiler/compressed_text.hpp"
+#include "sim/trace/compressed_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 
 #include "sim/base/input_file.hpp"
 
-namespace ddpsim::pytorch_profiler {
+namespace ddpsim {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{256} << 10;
@@ -52,7 +52,7 @@ void CompressedText::refill() {
   std::string_view read(next_, static_cast<std::size_t>(last_ - next_));
   if (read.find('\0') != std::string_view::npos) {
     if (block_start_ == 0 && (read.starts_with("\xff\xfe") || read.starts_with("\xfe\xff")))
-      throw file_error(fmt::format("is UTF-16 text, not {}", what_), "the profiler writes UTF-8: convert it");
+      throw file_error(fmt::format("is UTF-16 text, not {}", what_), "UTF-8 is read: convert it");
     throw file_error(fmt::format("holds NUL bytes; it is not {}", what_), "is it a binary file?");
   }
   if (progress_ && file_size_ > 0)
@@ -96,4 +96,4 @@ InputError CompressedText::file_error(std::string_view message, std::string_view
   return {whole_file(make_source(path_, "")), message, hint};
 }
 
-}  // namespace ddpsim::pytorch_profiler
+}  // namespace ddpsim

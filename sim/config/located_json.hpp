@@ -5,7 +5,7 @@
 
 #include "sim/base/source.hpp"
 
-namespace ddpsim::calibrate {
+namespace ddpsim {
 
 struct JsonMember;
 
@@ -33,5 +33,7 @@ struct JsonMember {
 // Throws InputError with line and column for text that is not JSON, for a name that an object gives twice,
 // and for more than 32 levels.
 JsonValue parse_json(const LoadedText& text);
+// Several values, one after the other: JSON lines.
+std::vector<JsonValue> parse_json_lines(const LoadedText& text);
 
-}  // namespace ddpsim::calibrate
+}  // namespace ddpsim

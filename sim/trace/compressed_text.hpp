@@ -12,7 +12,7 @@
 
 struct gzFile_s;  // zlib's
 
-namespace ddpsim::pytorch_profiler {
+namespace ddpsim {
 
 class CompressedText {
  public:
@@ -59,4 +59,4 @@ class CompressedText {
                 line_start_ = 0;  // of the block: line ends before it, where its line began
 };
 
-}  // namespace ddpsim::pytorch_profiler
+}  // namespace ddpsim

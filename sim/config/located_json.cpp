@@ -1,17 +1,19 @@
-#include "sim/calibrate/located_json.hpp"
+#include "sim/config/located_json.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/json_error.hpp"
 
-namespace ddpsim::calibrate {
+namespace ddpsim {
 namespace {
 
 constexpr std::size_t kDeepest = 32;
+constexpr const char* kSpace = " \t\r\n";
 
 // Reads the text and leaves in `*seen` how far the parser has come.
 class Cursor {
@@ -49,6 +51,19 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return std::move(root_);
   }
 
+  std::vector<JsonValue> parse_lines() {
+    const auto& all = text_.text;
+    std::vector<JsonValue> values;
+    for (auto at = all.find_first_not_of(kSpace); at != std::string::npos;
+         at = all.find_first_not_of(kSpace, consumed())) {
+      seen_ = all.data() + at;
+      Cursor begin(seen_, &seen_), end(all.data() + all.size(), &seen_);
+      nlohmann::json::sax_parse(begin, end, this, nlohmann::json::input_format_t::json, false);
+      values.push_back(std::exchange(root_, {}));
+    }
+    return values;
+  }
+
   // The callbacks come when the last character of their token has been read; of a number, the one after it.
   bool null() override { return add({JsonValue::Kind::null, {"", span(consumed() - 4, 4)}, {}}); }
   bool boolean(bool value) override {
@@ -74,7 +89,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
     auto [reason, cut] = describe_json_error(error.what());
-    auto last = text_.text.find_last_not_of(" \t\r\n");
+    auto last = text_.text.find_last_not_of(kSpace);
     throw InputError(
         span(cut ? last : consumed() - (consumed() > 0), 1), "not JSON: " + reason,
         cut ? "is the file cut off?" : "is a comma, a bracket or a quote missing, or one too many?");
@@ -170,4 +185,8 @@ JsonValue parse_json(const LoadedText& text) {
   return Builder(text).parse();
 }
 
-}  // namespace ddpsim::calibrate
+std::vector<JsonValue> parse_json_lines(const LoadedText& text) {
+  return Builder(text).parse_lines();
+}
+
+}  // namespace ddpsim
