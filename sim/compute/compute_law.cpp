@@ -120,7 +120,7 @@ Seconds ComputeLaw::traffic(double bytes) const {
   return Bytes(bytes) / memory_;
 }
 
-Seconds ComputeLaw::paced(Seconds device, int kernels) const {
+Seconds ComputeLaw::paced(Seconds device, double kernels) const {
   auto host = kernels * software_.host / faster_;
   auto longer = std::max({device, host, Seconds(1e-12)}), shorter = std::min(device, host);
   return longer * std::pow(1 + std::pow(shorter / longer, software_.queue), 1 / software_.queue);

@@ -33,7 +33,7 @@ class ComputeLaw {
   [[nodiscard]] Seconds products(double flops) const;
   [[nodiscard]] Seconds traffic(double bytes) const;
   // A pass whose kernels the host launches one by one while the device works.
-  [[nodiscard]] Seconds paced(Seconds device, int kernels) const;
+  [[nodiscard]] Seconds paced(Seconds device, double kernels) const;
 
   [[nodiscard]] const Software& software() const { return software_; }
   [[nodiscard]] Precision precision() const { return precision_; }

@@ -70,8 +70,9 @@ void turn(Scenario& scenario, const Knobs& knobs) {
     computes = true;  // the stages again
   }
   if (!computes) return;
-  if (scenario.model_step) {
-    set_software(scenario, slowed(scenario.model_step->software, knobs));
+  if (scenario.model_step || scenario.recorded) {
+    const auto& software = scenario.recorded ? scenario.recorded->software : scenario.model_step->software;
+    set_software(scenario, slowed(software, knobs));
   } else {
     scenario.trace = std::make_shared<const LayerTrace>(rescale_trace(*scenario.trace, knobs.compute));
     retime_plan(scenario);

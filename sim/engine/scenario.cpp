@@ -107,6 +107,13 @@ std::optional<Bytes> Scenario::memory_of_others() const {
 }
 
 void set_software(Scenario& scenario, const Software& software) {
+  if (scenario.recorded) {
+    auto work = std::make_shared<RecordedWork>(*scenario.recorded);
+    work->software = software;
+    scenario.trace = std::make_shared<const LayerTrace>(recorded_trace(timed(*work)));
+    scenario.recorded = std::move(work);
+    return retime_plan(scenario);
+  }
   auto step = std::make_shared<ModelStep>(*scenario.model_step);
   step->software = software;
   KnownParts parts;

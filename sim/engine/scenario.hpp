@@ -10,6 +10,7 @@
 #include "sim/base/source.hpp"
 #include "sim/collective/measured_cost.hpp"
 #include "sim/compute/model_step.hpp"
+#include "sim/compute/operator_times.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/doubt.hpp"
@@ -67,9 +68,10 @@ struct UnusedKey {
 };
 
 struct Scenario {
-  std::shared_ptr<const LayerTrace> trace;      // with workload.scale_bytes applied
-  std::shared_ptr<const ModelStep> model_step;  // of a transformer, where it is no recorded trace
-  int world_size = 0;                           // all groups together
+  std::shared_ptr<const LayerTrace> trace;       // with workload.scale_bytes applied
+  std::shared_ptr<const ModelStep> model_step;   // of a transformer, where it is no recorded trace
+  std::shared_ptr<const RecordedWork> recorded;  // a script's step, where the workload is one
+  int world_size = 0;                            // all groups together
   std::vector<RankGroup> groups;
   const Strategy* strategy = nullptr;  // null: nobody asks which
   DdpOptions ddp;
@@ -126,7 +128,8 @@ double largest_slowdown(std::span<const RankGroup> groups);
 // Its groups, each with a rank as slow as the slowest is on average under the spread.
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario);
 
-// As if the model ran with another software. Its gradients stay the same, and so does the plan.
+// As if the model, or the recorded script, ran with another software. Its gradients stay the same, and so
+// does the plan.
 void set_software(Scenario& scenario, const Software& software);
 // After its trace's times have changed.
 void retime_plan(Scenario& scenario);

@@ -8,6 +8,7 @@
 #include "sim/resolve/sections.hpp"
 #include "sim/trace/forward_ends.hpp"
 #include "sim/trace/parameter_shapes.hpp"
+#include "sim/trace/recorded_step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -99,6 +100,7 @@ StrategyChoice choice_of(Files& files, const GivenJob& given, const DdpOptions& 
     computed = scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
   auto choice = given.job.choice(computed);
   choice.ddp = ddp;
+  if (scenario.trace->step) choice.recording = scenario.trace->step->recording;
   if (scenario.model_step) choice.architecture = scenario.model_step->gpu.architecture;
   if (const auto& file = given.job.strategy.file; choice.strategy->traits.is_of_file) {
     auto name = choice.strategy->name();

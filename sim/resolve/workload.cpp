@@ -11,6 +11,7 @@
 #include "sim/resolve/plausibility.hpp"
 #include "sim/resolve/sections.hpp"
 #include "sim/resolve/workload_model.hpp"
+#include "sim/resolve/workload_recording.hpp"
 
 namespace ddpsim {
 namespace {
@@ -107,7 +108,8 @@ std::shared_ptr<const LayerTrace> find_model(Files& files, const GivenJob& given
 void find_workload(Files& files, const GivenJob& given, const KnownGpu& gpu, Scenario& scenario) {
   const auto& workload = given.job.workload;
   bool has_model = workload.model.kind != config::Value::Kind::null;
-  auto trace = (has_model ? find_model : find_trace)(files, given, gpu, scenario);
+  auto find = has_model ? find_model : workload.recording ? find_recording : find_trace;
+  auto trace = find(files, given, gpu, scenario);
   if (double scale = workload.scale_bytes; scale != 1)
     trace = files.once(ScaledKey{estimated_key(given, gpu, scenario)},
                        [&] { return scale_elements(*trace, scale, given.at("workload.scale_bytes")); });

@@ -3,16 +3,13 @@
 #include <filesystem>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/compute/synthesize.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/resolve/doubts.hpp"
-#include "sim/text/attention_kernels.hpp"
+#include "sim/resolve/software_choice.hpp"
 #include "sim/text/hugging_face_config.hpp"
 #include "sim/text/model_file.hpp"
-#include "sim/text/software_file.hpp"
 #include "sim/text/transformer_file.hpp"
 
 namespace ddpsim {
@@ -59,30 +56,9 @@ class WorkloadReader {
   [[nodiscard]] const SourceSpan& place(const char* key) const { return given_.at(place_path(key)); }
 
   void read_software() {
-    const auto &framework = workload_.framework, &compute = workload_.compute;
-    is_default_ = !framework && !compute;
-    std::string path;
-    if (is_default_)
-      path = find_preset(PresetKind::software, usual_framework(gpu_))
-                 .value_or(std::string(usual_framework(gpu_)));
-    else
-      path = files_.path_of(PresetKind::software, framework ? given_.located(*framework, "workload.framework")
-                                                            : given_.located(*compute, "workload.compute"));
-    software_ = files_.software(path, gpu_);
-    is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
+    chosen_ = choose_software(files_, given_, gpu_);
+    software_ = chosen_.software;
     if (workload_.dropout) software_.memory_use.dropout = *workload_.dropout;
-    if (!workload_.attention || !workload_.attention->kernel) return;
-    take_kernel(software_, given_.located(*workload_.attention->kernel, "workload.attention.kernel"), gpu_);
-    if (software_.flash && software_.attention == 0)
-      throw InputError(
-          place("attention.kernel"),
-          fmt::format("software '{}' says nothing of a flash kernel's share of the peak", software_.name),
-          fmt::format("name the kernel: {}", fmt::join(attention_kernels(), ", ")));
-  }
-
-  [[nodiscard]] WhoseSoftware whose() const {
-    if (is_calibrated_) return WhoseSoftware::calibrated;
-    return is_default_ ? WhoseSoftware::default_one : WhoseSoftware::named;
   }
 
   // `usual_sequence`: the model's, where it has one.
@@ -171,7 +147,7 @@ class WorkloadReader {
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, files_.parts()),
                          .step = {},
                          .notes = notes(true),
-                         .doubts = compute_doubts(software_, gpu_, step_.precision, whose())};
+                         .doubts = compute_doubts(software_, gpu_, step_.precision, chosen_.whose)};
     if (model.has_experts())
       result.notes.push_back(
           {"mixture-of-experts",
@@ -226,37 +202,7 @@ class WorkloadReader {
 
   // Steps were measured, and the software fitted and judged, of transformers only.
   [[nodiscard]] std::vector<Note> notes(bool is_transformer) const {
-    std::vector<Note> notes;
-    std::string who = is_calibrated_
-                          ? fmt::format("calibrated as '{}'", software_.name)
-                          : fmt::format("framework {}{}", software_.name, is_default_ ? ", the default" : "");
-    std::string how_good;
-    if (!is_transformer)
-      how_good = "; fitted to transformers, and how far that is off a list of layers is not known";
-    else if (software_.judged_error && software_.is_for_gpu)
-      how_good = fmt::format("; other steps of its machine are {:.1f} % off on average",
-                             100 * *software_.judged_error);
-    notes.push_back(
-        {"compute-estimated",
-         fmt::format("compute times are estimated ({}): products reach {:.2f} of the peak{}{}", who,
-                     products_share(software_, step_.precision), how_good,
-                     is_calibrated_ ? ""
-                                    : fmt::format("; machines and frameworks span {} to {}: one measured "
-                                                  "step settles it (ddpsim calibrate --step)",
-                                                  kShippedGemm.least, kShippedGemm.most))});
-    if (!software_.is_for_gpu)
-      notes.push_back(
-          {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}{}",
-                                             software_.name, gpu_.name, software_.fitted_on,
-                                             software_.is_for_chip ? ", which has the same chip" : "")});
-    bool names_kernel = workload_.attention && workload_.attention->kernel;
-    if (software_.flash && !software_.is_kernel_for_gpu && (software_.is_for_gpu || names_kernel))
-      notes.push_back(
-          {"kernel-other-gpu",
-           fmt::format("nobody measured this attention kernel on {}, and it may not run there: {:.2f} of the "
-                       "peak is its share of another GPU (kernels/attention.yaml)",
-                       gpu_.name, software_.attention)});
-    return notes;
+    return software_notes(chosen_, gpu_, step_.precision, is_transformer ? "" : "a list of layers");
   }
 
   Files& files_;
@@ -264,8 +210,8 @@ class WorkloadReader {
   const job::Workload& workload_;
   const GpuDescription& gpu_;
   bool is_sharded_;
+  ChosenSoftware chosen_;
   Software software_;
-  bool is_default_ = false, is_calibrated_ = false;
   TransformerStep step_;
 };
 

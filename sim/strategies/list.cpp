@@ -14,13 +14,15 @@ StrategyFamily megatron_family();
 StrategyFamily single_process_family();
 StrategyFamily server_family();
 StrategyFamily own_program_family();
+StrategyFamily recorded_family();
 
 namespace {
 
 std::vector<StrategyFamily>& families() {
   static std::vector<StrategyFamily> all{hand_written_family(),   ddp_family(),    fsdp_family(),
                                          zero_family(),           zero3_family(),  megatron_family(),
-                                         single_process_family(), server_family(), own_program_family()};
+                                         single_process_family(), server_family(), own_program_family(),
+                                         recorded_family()};
   return all;
 }
 

@@ -20,6 +20,7 @@
 namespace ddpsim {
 
 class Strategy;
+struct Recording;
 
 // What a job says to its strategy.
 struct StrategyChoice {
@@ -30,7 +31,8 @@ struct StrategyChoice {
   std::optional<int> shards = {};         // ranks that hold the parameters together; none: all that reduce
   std::optional<int> expert_shards = {};  // of experts that ranks share; none: they share none
   std::string architecture = {};          // of the GPUs, of a model; "volta"
-  std::shared_ptr<const LoadedText> file = {};  // what the strategy's file says; null: it has none
+  std::shared_ptr<const LoadedText> file = {};      // what the strategy's file says; null: it has none
+  std::shared_ptr<const Recording> recording = {};  // the job's workload; null: it is no recording
   bool operator==(const StrategyChoice&) const = default;
 };
 
@@ -144,6 +146,7 @@ struct StrategyTraits {
   bool is_one_process = false;      // for all GPUs, of which the first does more
   bool has_servers = false;         // apart from ranks
   bool is_of_file = false;          // a job names its file: {program: FILE}
+  bool is_of_recording = false;     // it does what a recorded script does, and is that one's usual strategy
   bool knows_memory = true;         // what a rank holds of a model
   // Weights and gradients are held in what is gathered: always, or of the stages of a pipeline.
   enum class Holds { model, gathered, gathered_by_stages } holds = Holds::model;
@@ -198,12 +201,13 @@ struct ChosenStrategy {
 };
 // Null: there is none of that name.
 const Strategy* find_strategy(std::string_view name);
-// Of those that a word says, for whom it is so, in the order of the list.
+// Of those that one chooses by a word, for whom it is so, in the order of the list.
 template <class Is>
 std::vector<std::string> strategies_that(Is is) {
   std::vector<std::string> names;
   for (const auto* strategy : strategies())
-    if (!strategy->traits.is_of_file && is(strategy->traits)) names.emplace_back(strategy->name());
+    if (!strategy->traits.is_of_file && !strategy->traits.is_of_recording && is(strategy->traits))
+      names.emplace_back(strategy->name());
   return names;
 }
 

@@ -27,7 +27,10 @@ IterationMetrics WhatIf::simulate(const Change& change) {
 
 void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
                     const std::function<bool(const StrategyTraits&)>& is) {
-  for (const auto& strategy : strategies_that(is))
+  auto is_possible = [&](const StrategyTraits& one) {
+    return is(one) && (!scenario.recorded || one.is_ddp);  // what shards does so in its script
+  };
+  for (const auto& strategy : strategies_that(is_possible))
     if (strategy != scenario.strategy->name())
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
 }

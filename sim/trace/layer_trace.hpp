@@ -1,6 +1,7 @@
 #pragma once
 // A recorded backward pass on one GPU: which gradients there are and when each becomes ready.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct TraceMetadata {
 // or results of them, says so.
 [[nodiscard]] std::optional<std::string> synthetic_mark(const TraceMetadata& metadata);
 
+struct RecordedStep;  // sim/trace/recorded_step.hpp
+
 struct LayerTrace {
   TraceMetadata metadata;
   std::optional<Seconds> forward, optimizer;  // absent: not recorded, counted as zero
@@ -60,7 +63,8 @@ struct LayerTrace {
   std::vector<Gradient> gradients;  // in arrival order; never empty; ready times do not decrease
   // Gradient indices in the order in which the model registered its parameters (model.parameters()).
   std::vector<std::size_t> registration_order;
-  bool registration_guessed = false;  // nothing said that order: it is the reverse of arrival
+  bool registration_guessed = false;              // nothing said that order: it is the reverse of arrival
+  std::shared_ptr<const RecordedStep> step = {};  // all of it, where a script was recorded; in no file
 
   [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
   [[nodiscard]] bool has_forward_ends() const { return gradients.front().forward_end.has_value(); }

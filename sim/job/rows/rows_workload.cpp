@@ -152,7 +152,20 @@ config::Words<Precision> precisions() {
 
 void check_workload(const Workload& workload, const Cursor& at) {
   bool has_model = workload.model.kind != Value::Kind::null;
-  if (!has_model) {
+  if (workload.recording) {
+    for (const char* key : {"trace", "model", "rescale", "scale_bytes"})
+      if (at.has(key))
+        refuse(at, key, fmt::format("workload.{} and workload.recording exclude each other", key),
+               "a recorded script says what it computes and communicates: keep one");
+    for (const char* key :
+         {"micro_batch", "sequence", "dtype", "gradients", "recompute", "dropout", "frozen"})
+      if (at.has(key))
+        refuse(at, key, fmt::format("workload.{} is as the script has it", key),
+               "change the script, and record it again");
+    if (workload.attention && workload.attention->causal)
+      refuse(at, "attention", "workload.attention.causal is as the script has it",
+             "change the script, and record it again");
+  } else if (!has_model) {
     for (const char* key : {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention",
                             "dropout", "framework", "compute", "frozen"})
       if (at.has(key))
@@ -160,11 +173,11 @@ void check_workload(const Workload& workload, const Cursor& at) {
                "a trace's times are as recorded");
     return;
   }
-  if (at.has("scale_bytes"))
+  if (has_model && at.has("scale_bytes"))
     refuse(at, "scale_bytes", "workload.scale_bytes and workload.model exclude each other",
            "a model's gradients are as large as its sizes say");
   for (const char* key : {"trace", "rescale"})
-    if (at.has(key))
+    if (has_model && at.has(key))
       refuse(at, key, fmt::format("workload.{} and workload.model exclude each other", key),
              "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
   if (workload.framework && workload.compute)
@@ -202,7 +215,10 @@ Type<Workload> workload_rows() {
   return nested(
       Rows<Workload>("workload")
           .key<&Workload::trace>("trace", maybe(text()), "Layer trace: a name, or a CSV file")
-          .usually("required without `workload.model`")
+          .usually("required without `workload.model` or `workload.recording`")
+          .key<&Workload::recording>("recording", maybe(text()),
+                                     "Step of a script that 'ddpsim record' recorded: a file")
+          .usually("none")
           .key<&Workload::framework>("framework", maybe(text()),
                                      "Software whose share of the GPU's peak is reached: a name, or a file")
           .usually("fsdp-eager-2023; of Volta and Turing apex-2019")

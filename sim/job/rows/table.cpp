@@ -93,12 +93,22 @@ const Section& job_table() {
 namespace {
 void check_misplaced(const config::Entry& entry);
 
+// A recorded script is its own strategy, where the job names no other.
+void settle_strategy(GivenJob& given) {
+  if (given.has("strategy")) return;
+  given.job.strategy = {};
+  if (!given.job.workload.recording) return;
+  for (const auto* strategy : strategies())
+    if (strategy->traits.is_of_recording) given.job.strategy = {strategy};
+}
+
 GivenJob read(const Value& root, bool is_partial) {
   check_misplaced_keys(root);
   GivenJob given;
   given.root = root;
   given.places.put("", {root.span, root.span});
   read_section(job_table(), root, &given.job, {given.places, "", is_partial});
+  settle_strategy(given);
   return given;
 }
 }  // namespace
@@ -122,10 +132,14 @@ void read_again(GivenJob& given, const std::set<std::string_view>& keys) {
     row->codec->assign(row->member(usual.get()), row->member(&given.job));
     row->codec->read(entry->value, row->member(&given.job), {given.places, std::string(key)});
   }
+  settle_strategy(given);
 }
 
 Value write_job(const Job& job) {
-  return write_section(job_table(), &job);
+  auto written = write_section(job_table(), &job);
+  if (job.workload.recording && job.strategy == ChosenStrategy())  // which is not its default
+    written.entries.push_back({"strategy", {}, config::scalar_value(std::string(job.strategy->name()), {})});
+  return written;
 }
 
 namespace {

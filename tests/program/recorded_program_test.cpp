@@ -1,0 +1,166 @@
+// Programs of steps written down as `ddpsim record` would.
+#include "sim/program/recorded_program.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ddpsim::testing {
+namespace {
+
+using Ops = std::vector<std::size_t>;
+
+RecordedOperator kernel(RecordedPhase phase, std::size_t stream = 0, std::string name = "gelu") {
+  RecordedOperator op;
+  op.name = std::move(name);
+  op.written = 1;
+  op.phase = phase;
+  op.stream = stream;
+  return op;
+}
+LaunchedCollective launch(Operation operation, double bytes, std::vector<std::size_t> on,
+                          std::size_t group = 0) {
+  LaunchedCollective one;
+  one.operation = operation;
+  one.bytes = Bytes(bytes);
+  one.on = std::move(on);
+  one.group = group;
+  return one;
+}
+
+constexpr auto kForward = RecordedPhase::forward, kBackward = RecordedPhase::backward,
+               kOptimizer = RecordedPhase::optimizer;
+
+// Every kernel takes a second.
+struct Step {
+  explicit Step(std::vector<RecordedItem> items) {
+    auto recording = std::make_shared<Recording>();
+    recording->world_size = 4;
+    recording->groups = {
+        {.name = "world", .count = 4}, {.name = "pair", .stride = 2, .count = 2}, {.name = "self"}};
+    recording->items = std::move(items);
+    for (const auto& item : recording->items)
+      step.times.push_back(Seconds(std::holds_alternative<RecordedOperator>(item) ? 1 : 0));
+    step.recording = std::move(recording);
+  }
+  RecordedStep step;
+  [[nodiscard]] std::vector<Op> ops() const { return recorded_program(step).ops; }
+};
+
+// DistributedDataParallel: buckets start behind what fills them, and one wait ends all.
+TEST(RecordedProgram, KernelsJoinUntilSomebodyWaitsForOne) {
+  auto ops = Step({kernel(kForward), kernel(kForward), kernel(kBackward),
+                   launch(Operation::all_reduce, 8, {2}), kernel(kBackward), kernel(kBackward),
+                   launch(Operation::all_reduce, 4, {5}), RecordedWait{{3, 6}, 0}, kernel(kOptimizer)})
+                 .ops();
+  ASSERT_EQ(ops.size(), 6U);
+  EXPECT_EQ(ops[0].activity, Activity::forward);
+  EXPECT_EQ(ops[0].duration, Seconds(2));
+  EXPECT_EQ(ops[1].activity, Activity::backward);
+  EXPECT_EQ(ops[1].duration, Seconds(1));
+  EXPECT_EQ(ops[2].kind, Op::Kind::collective);
+  EXPECT_EQ(ops[2].bytes, Bytes(8));
+  EXPECT_EQ(ops[2].after, Ops{1});
+  EXPECT_EQ(ops[3].duration, Seconds(2));
+  EXPECT_EQ(ops[4].after, Ops{3});
+  EXPECT_EQ(ops[5].activity, Activity::optimizer);
+  EXPECT_EQ(ops[5].after, (Ops{2, 4}));
+}
+
+// FSDP2: a copy on a stream of its own, a gather behind it on a third that computes nothing, a pass that
+// waits for that one.
+TEST(RecordedProgram, StreamsThatComputeAreLanes) {
+  auto ops = Step({kernel(kForward), kernel(kForward, 1, "fsdp::all_gather_copy_in"), RecordedWait{{1}, 2},
+                   launch(Operation::all_gather, 8, {2}), RecordedWait{{3}, 2}, RecordedWait{{4}, 0},
+                   kernel(kForward)})
+                 .ops();
+  ASSERT_EQ(ops.size(), 4U);
+  EXPECT_EQ(ops[0].lane, 0U);
+  EXPECT_EQ(ops[1].lane, 1U);
+  EXPECT_EQ(ops[1].activity, Activity::copy_in);
+  EXPECT_TRUE(ops[1].after.empty());
+  EXPECT_EQ(ops[2].after, Ops{1});
+  EXPECT_EQ(ops[3].after, Ops{2});
+  EXPECT_EQ(ops[3].lane, 0U);
+}
+
+TEST(RecordedProgram, NothingIsLaunchedWhileTheHostStops) {
+  auto ops = Step({kernel(kForward), launch(Operation::all_reduce, 8, {0}), RecordedStop{"item", {1}},
+                   kernel(kForward), kernel(kForward, 1)})
+                 .ops();
+  ASSERT_GE(ops.size(), 4U);
+  EXPECT_EQ(ops[2].after, Ops{1});
+  EXPECT_EQ(ops[3].after, Ops{1});
+}
+
+TEST(RecordedProgram, AStepEndsWithAllOfIt) {
+  auto program = recorded_program(
+      Step({kernel(kForward), kernel(kForward, 1), launch(Operation::all_reduce, 8, {0})}).step);
+  const auto& last = program.ops.back();
+  EXPECT_EQ(last.duration, Seconds());
+  EXPECT_EQ(last.after, (Ops{1, 2}));
+}
+
+// Each group that communicates is a communicator; one of a single rank, or of tensors on CPUs, takes nothing.
+TEST(RecordedProgram, GroupsAreCommunicators) {
+  auto of_cpu = launch(Operation::all_reduce, 8, {0});
+  of_cpu.is_of_cpu = true;
+  LaunchedCollective barrier;
+  barrier.group = 1;
+  barrier.on = {0};
+  Step step({kernel(kForward), launch(Operation::all_gather, 8, {0}, 1),
+             launch(Operation::all_reduce, 8, {0}, 2), of_cpu, barrier, RecordedWait{{2}, 0},
+             kernel(kForward)});
+  EXPECT_EQ(recorded_groups(*step.step.recording), Ops{1});
+  EXPECT_EQ(recorded_operations(*step.step.recording),
+            (std::vector<std::vector<Operation>>{{Operation::all_reduce, Operation::all_gather}}));
+  auto ops = step.ops();
+  ASSERT_EQ(ops.size(), 5U);  // a kernel, a gather, a barrier, a kernel, the end
+  EXPECT_EQ(ops[2].operation, Operation::all_reduce);
+  EXPECT_EQ(ops[2].bytes, Bytes(4));
+  EXPECT_TRUE(ops[3].after.empty()) << "it waited for a group of one";
+}
+
+TEST(RecordedTrace, GradientsComeAsTheHooksSayWithoutWhatBucketsCopy) {
+  auto copy = kernel(kBackward, 0, "mul");
+  Step step({kernel(kForward), kernel(kForward), kernel(kBackward), RecordedGradient{1}, copy,
+             launch(Operation::all_reduce, 8, {4}), kernel(kBackward), RecordedGradient{0}, copy,
+             RecordedWait{{5}, 0}, kernel(kBackward, 0, "copy_"), kernel(kOptimizer)});
+  auto recording = std::make_shared<Recording>(*step.step.recording);
+  recording->parameters = {{"first", 3, "float32", true, {3}}, {"second", 2, "float32", true, {2}}};
+  step.step.recording = recording;
+  auto trace = recorded_trace(std::make_shared<const RecordedStep>(step.step));
+  EXPECT_EQ(trace.forward, Seconds(2));
+  EXPECT_EQ(trace.optimizer, Seconds(1));
+  ASSERT_EQ(trace.gradients.size(), 2U);
+  EXPECT_EQ(trace.gradients[0].name, "second");
+  EXPECT_EQ(trace.gradients[0].ready, Seconds(1));
+  EXPECT_EQ(trace.gradients[1].ready, Seconds(2));
+  EXPECT_EQ(trace.registration_order, (std::vector<std::size_t>{1, 0}));
+}
+
+// Without hooks a gradient is there when the backward pass of its module has ended; of several micro-batches
+// the last counts.
+TEST(RecordedTrace, GradientsComeWithTheirModules) {
+  auto of = [](RecordedPhase phase, std::size_t module) {
+    auto op = kernel(phase);
+    op.module = module;
+    return op;
+  };
+  Step step({of(kForward, 1), of(kBackward, 1), of(kForward, 1), of(kForward, 2), of(kBackward, 2),
+             of(kBackward, 1)});
+  auto recording = std::make_shared<Recording>(*step.step.recording);
+  recording->modules = {"", "blocks.0", "blocks.1"};
+  recording->parameters = {{"blocks.0.up.weight", 3, "bfloat16", true, {3}},
+                           {"blocks.1.up.weight", 2, "bfloat16", true, {2}},
+                           {"frozen.weight", 2, "bfloat16", false, {2}}};
+  step.step.recording = recording;
+  EXPECT_EQ(recording->micro_batches(), 2);
+  auto trace = recorded_trace(std::make_shared<const RecordedStep>(step.step));
+  EXPECT_EQ(trace.forward, Seconds(2));
+  ASSERT_EQ(trace.gradients.size(), 2U);
+  EXPECT_EQ(trace.gradients[0].name, "blocks.1.up.weight");
+  EXPECT_EQ(trace.gradients[0].ready, Seconds(1));
+  EXPECT_EQ(trace.gradients[1].ready, Seconds(2));
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
