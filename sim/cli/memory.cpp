@@ -16,6 +16,7 @@
 #include "sim/report/memory_table.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
+#include "sim/strategy/recorded_memory.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -88,6 +89,7 @@ struct MemoryOptions : ScenarioOptions {
 
 // Of the rank that holds most.
 std::vector<MemoryEvent> timeline_of(const Scenario& scenario) {
+  if (scenario.recorded) return recorded_memory_timeline(*scenario.recorded->recording);
   if (scenario.parallel) {
     const auto& stage = scenario.parallel->fullest();
     return memory_timeline(stage.held, stage.order, stage.chunks);
@@ -109,23 +111,27 @@ void memory(const MemoryOptions& options) {
   auto root = options.load(said);
   take_unused_axes(root);
   auto scenario = resolve_step(Files(options.file), root);
-  if (!scenario.model_step)
+  if (!scenario.model_step && !scenario.recorded)
     throw InputError(
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
         "activations");
   auto held = scenario.memory();
+  if (!held && scenario.recorded)
+    throw InputError(fmt::format("{}: a recorded script holds what it was recorded with", options.file),
+                     "leave 'strategy' out");
   if (!held)
     throw InputError(fmt::format("{}: a program does not say what a GPU holds", options.file),
                      "ask of the strategy it is like: --set strategy=fsdp");
-  const auto& step = *scenario.model_step;
-  MemoryReport report{{*held, step.gpu.memory, step.gpu.name, scenario.memory_of_others()}, {}, {}};
+  const auto& gpu = *scenario.gpu_of_memory();
+  MemoryReport report{{*held, gpu.memory, gpu.name, scenario.memory_of_others()}, {}, {}};
   if (scenario.parallel)
     for (const auto& stage : scenario.parallel->stages)
       report.stages.push_back({stage.layers, stage.memory()});
   const auto& metrics = report.memory;
   auto& advice = report.options;
-  if (!metrics.fits()) {
+  if (!metrics.fits() && scenario.model_step) {
+    const auto& step = *scenario.model_step;
     advice = other_strategies(options, root, scenario);
     if (!scenario.parallel)
       for (auto& option : memory_options(step, scenario.held_states(), scenario.groups.front().ranks))

@@ -264,10 +264,7 @@ StageMemory stage_memory(const Transformer& model, const StepShape& shape, int a
   memory.worked = Bytes(worked);
   if (stage.is_last) memory.loss = Bytes(loss(model, shape, bytes, setup.use));
   memory.units = gathered(model, shape, bytes, setup, stage, largest);
-  memory.outside = kCudaContext;
-  if (setup.communicators > 0)
-    memory.outside += kFirstCommunicator + (setup.communicators - 1) * kCommunicator;
-  if (setup.use.overhead) memory.outside = *setup.use.overhead;
+  memory.outside = outside_allocator(setup.use, setup.communicators);
   memory.fragmentation = setup.use.fragmentation;
   return memory;
 }
@@ -288,6 +285,12 @@ MemoryParts StageMemory::peak(double in_flight) const {
   parts.buckets += most.units;
   parts.other = outside + (fragmentation - 1) * most.all();
   return parts;
+}
+
+Bytes outside_allocator(const MemoryUse& use, int communicators) {
+  if (use.overhead) return *use.overhead;
+  return communicators > 0 ? kCudaContext + kFirstCommunicator + (communicators - 1) * kCommunicator
+                           : kCudaContext;
 }
 
 Bytes product_workspaces(std::string_view architecture, bool transformer_engine, bool has_experts) {

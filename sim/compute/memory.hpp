@@ -101,6 +101,9 @@ inline MemoryParts memory_of(const Transformer& model, const StepShape& shape, i
   return stage_memory(model, shape, activation_bytes, setup, stage).peak(stage.micro_batches_in_flight);
 }
 
+// Of a process that is in so many of NCCL's communicators, besides what its allocator reserves.
+Bytes outside_allocator(const MemoryUse& use, int communicators);
+
 // What cuBLAS allocates by PyTorch's setting for the forward and for the backward thread, and Transformer
 // Engine, for one product and, of experts, for four at a time: 32 MiB each from Hopper on (torch/aten/src/
 // ATen/cuda/CublasHandlePool.cpp; transformer_engine/pytorch/module/base.py, get_workspace).

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "sim/engine/set_apart.hpp"
+#include "sim/program/recorded_program.hpp"
 #include "sim/strategy/all_reduce_plan.hpp"
+#include "sim/strategy/recorded_memory.hpp"
 
 namespace ddpsim {
 
@@ -69,6 +71,8 @@ std::string_view Scenario::network_name() const {
 }
 
 std::optional<MemoryParts> Scenario::memory() const {
+  if (recorded && is(&StrategyTraits::is_of_recording))
+    return recorded_memory(*recorded, static_cast<int>(recorded_groups(*recorded->recording).size()));
   if (!model_step || (strategy && !strategy->traits.knows_memory)) return std::nullopt;
   if (parallel) return parallel->fullest().memory();
   return model_step->memory(held_states());

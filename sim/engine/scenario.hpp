@@ -109,6 +109,10 @@ struct Scenario {
   [[nodiscard]] HeldStates held_states() const;         // of a model that no GPUs share
   // What a GPU holds at its peak; none: of a trace or a program, which do not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
+  // Whose memory that is; null: nobody's.
+  [[nodiscard]] const GpuDescription* gpu_of_memory() const {
+    return recorded ? &recorded->gpu : model_step ? &model_step->gpu : nullptr;
+  }
   // DataParallel: of all GPUs but 0, which holds more.
   [[nodiscard]] std::optional<Bytes> memory_of_others() const;
   // Of a model's blocks those that its backward pass computes again.

@@ -72,8 +72,14 @@ class Events {
 
   void add_class(const RankTimeline& ranks, int position) {
     auto lanes = lanes_of(ranks.communication);
-    add_names(ranks, position, lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end()));
+    int last = kCommunicationThread + (lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end()));
+    add_names(ranks, position, last);
     for (const auto& span : ranks.compute) add_span(ranks, kComputeThread, span);
+    for (const auto& stream : ranks.other_streams) {
+      ++last;
+      add_name(ranks, last, fmt::format("stream {}", &stream - ranks.other_streams.data() + 1));
+      for (const auto& span : stream) add_span(ranks, last, span);
+    }
     for (std::size_t i = 0; i < ranks.bucket_ready.size(); ++i) add_ready(ranks, i);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       add_span(ranks, kCommunicationThread + lanes[i], ranks.communication[i]);
@@ -108,16 +114,20 @@ class Events {
     events_.push_back(std::move(json));
   }
 
-  void add_names(const RankTimeline& ranks, int position, int last_lane) {
+  void add_name(const RankTimeline& ranks, int thread, const std::string& name) {
+    add_metadata(ranks, thread, "thread_name", "name", name);
+    add_metadata(ranks, thread, "thread_sort_index", "sort_index", thread);
+  }
+
+  void add_names(const RankTimeline& ranks, int position, int last) {
     add_metadata(ranks, kComputeThread, "process_name", "name",
                  class_name(ranks, context_.shared_model && context_.shared_model->pipeline > 1,
                             mark_ ? ", times estimated" : ""));
     add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
-    for (int thread = kComputeThread; thread <= kCommunicationThread + last_lane; ++thread) {
+    for (int thread = kComputeThread; thread <= last; ++thread) {
       std::string name = thread == kComputeThread ? "compute" : "communication";
       if (thread > kCommunicationThread) name += fmt::format(" {}", thread);
-      add_metadata(ranks, thread, "thread_name", "name", name);
-      add_metadata(ranks, thread, "thread_sort_index", "sort_index", thread);
+      add_name(ranks, thread, name);
     }
   }
 

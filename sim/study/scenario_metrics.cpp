@@ -163,8 +163,10 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
         FlopsPerSecond(work.model.value() * rate),
         FlopsPerSecond((work.model + scenario.recomputed_share() * work.recomputed).value() * rate),
         work.peak};
-    if (auto held = scenario.memory())
-      metrics.memory = {*held, step->gpu.memory, step->gpu.name, scenario.memory_of_others()};
+  }
+  if (auto held = scenario.memory()) {
+    const auto& gpu = *scenario.gpu_of_memory();
+    metrics.memory = {*held, gpu.memory, gpu.name, scenario.memory_of_others()};
   }
   if (scenario.sampled)
     metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);

@@ -114,7 +114,7 @@ LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step) {
   const auto& recording = *step->recording;
   trace.metadata.torch = recording.torch;
   trace.metadata.source = "a recorded script";
-  trace.metadata.synthetic = "a recorded script's operators";
+  trace.metadata.synthetic = "by the operators of a recorded script";
   trace.step = std::move(step);
   return trace;
 }
