@@ -111,7 +111,7 @@ void memory(const MemoryOptions& options) {
   auto root = options.load(said);
   take_unused_axes(root);
   auto scenario = resolve_step(Files(options.file), root);
-  if (!scenario.model_step && !scenario.recorded)
+  if (!scenario.is_timed_by_law())
     throw InputError(
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
@@ -123,7 +123,7 @@ void memory(const MemoryOptions& options) {
   if (!held)
     throw InputError(fmt::format("{}: a program does not say what a GPU holds", options.file),
                      "ask of the strategy it is like: --set strategy=fsdp");
-  const auto& gpu = *scenario.gpu_of_memory();
+  const auto& gpu = scenario.gpu_of_law();
   MemoryReport report{{*held, gpu.memory, gpu.name, scenario.memory_of_others()}, {}, {}};
   if (scenario.parallel)
     for (const auto& stage : scenario.parallel->stages)

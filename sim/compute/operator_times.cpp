@@ -44,6 +44,7 @@ std::optional<Product> matrices_of(const RecordedOperator& op) {
   of.count = a.size() == 3 ? a.front() : b.size() == 3 ? b.front() : 1;
   for (const auto& one : op.shapes)
     if (of.count == 1 && one.size() == 1) of.count = one.front();  // where groups end
+  of.count = std::max<std::int64_t>(1, of.count);
   // Groups cut the tokens, which only one of the two has in a dimension that is not the groups'.
   auto each = [&](std::int64_t tokens) { return std::max<std::int64_t>(1, tokens / of.count); };
   if (a.size() == 2 && b.size() == 3) of.m = each(of.m);
@@ -192,7 +193,7 @@ Seconds OperatorTimes::attention(const RecordedOperator& op) const {
   const auto& law = laws_.at(precision_of(op));
   const auto& software = law.software();
   constexpr std::size_t kDimensions = 4;  // samples, heads, tokens, width of a head
-  bool says_sizes = !op.shapes.empty() && op.shapes.front().size() == kDimensions;
+  bool says_sizes = !op.shapes.empty() && op.shapes.front().size() == kDimensions && op.shapes.front()[3] > 0;
   if (!software.flash || software.attention <= 0 || !says_sizes)
     return std::max(law.products(op.flops), law.traffic(op.read + op.written));
   auto tokens = static_cast<double>(std::max<std::int64_t>(1, op.shapes.front()[2]));

@@ -35,6 +35,7 @@ struct RecordedWork {
   std::shared_ptr<const Recording> recording;
   GpuDescription gpu;
   Software software;
+  Precision precision;  // of most of its operations
 };
 // Every item's time, with what passes wait for the host that launches them.
 std::shared_ptr<const RecordedStep> timed(const RecordedWork& work);

@@ -70,9 +70,8 @@ void turn(Scenario& scenario, const Knobs& knobs) {
     computes = true;  // the stages again
   }
   if (!computes) return;
-  if (scenario.model_step || scenario.recorded) {
-    const auto& software = scenario.recorded ? scenario.recorded->software : scenario.model_step->software;
-    set_software(scenario, slowed(software, knobs));
+  if (scenario.is_timed_by_law()) {
+    set_software(scenario, slowed(scenario.software(), knobs));
   } else {
     scenario.trace = std::make_shared<const LayerTrace>(rescale_trace(*scenario.trace, knobs.compute));
     retime_plan(scenario);

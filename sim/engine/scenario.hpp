@@ -109,9 +109,16 @@ struct Scenario {
   [[nodiscard]] HeldStates held_states() const;         // of a model that no GPUs share
   // What a GPU holds at its peak; none: of a trace or a program, which do not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
-  // Whose memory that is; null: nobody's.
-  [[nodiscard]] const GpuDescription* gpu_of_memory() const {
-    return recorded ? &recorded->gpu : model_step ? &model_step->gpu : nullptr;
+  // Whether its compute is timed by law: of a transformer or a recorded script, on a GPU with a software.
+  [[nodiscard]] bool is_timed_by_law() const { return model_step || recorded; }
+  [[nodiscard]] const GpuDescription& gpu_of_law() const {
+    return recorded ? recorded->gpu : model_step->gpu;
+  }
+  [[nodiscard]] const Software& software() const {
+    return recorded ? recorded->software : model_step->software;
+  }
+  [[nodiscard]] Precision precision() const {
+    return recorded ? recorded->precision : model_step->step.precision;
   }
   // DataParallel: of all GPUs but 0, which holds more.
   [[nodiscard]] std::optional<Bytes> memory_of_others() const;

@@ -196,8 +196,8 @@ std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled, bool 
 }
 
 std::optional<Note> software_scope_note(const Scenario& scenario) {
-  if (!scenario.model_step) return std::nullopt;
-  const auto& software = scenario.model_step->software;
+  if (!scenario.is_timed_by_law()) return std::nullopt;
+  const auto& software = scenario.software();
   const auto& [gpus, tensor] = software.scope;
   int mine = tensor_of(scenario);
   std::vector<std::string> left;
@@ -272,14 +272,15 @@ void add_step_doubts(Scenario& scenario) {
     doubts.push_back(doubt_of(Subject::network, "table"));
     doubts.back().axes = {"data"};
   }
-  if (!scenario.model_step) return;
-  const auto& step = *scenario.model_step;
+  if (!scenario.is_timed_by_law()) return;
   if (std::ranges::none_of(doubts, [](const Doubt& one) { return one.of->name == "calibrated"; }))
     drop_measured(scenario);
   for (auto& doubt : doubts) {
     take_calibrated(scenario, doubt);
     judge_split(scenario, doubt);
   }
+  if (!scenario.model_step) return;
+  const auto& step = *scenario.model_step;
   if (step.model.has_experts())
     doubts.push_back(
         doubt_of(Subject::step, step.model.experts.ffn < kSmallExpert ? "small_experts" : "experts"));

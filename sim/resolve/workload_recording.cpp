@@ -37,7 +37,7 @@ struct TimedKey {
 // depends on how many there are.
 void check_strategy(const GivenJob& given, const Recording& recording) {
   const auto& traits = given.job.strategy->traits;
-  if (traits.is_of_recording) return;
+  if (traits.is_of_recording || traits.is_of_file) return;
   const auto& place = given.at("strategy");
   const char* hint = "leave 'strategy' out: the recording is simulated as it is";
   if (!traits.all_reduces)
@@ -84,8 +84,8 @@ std::shared_ptr<const LayerTrace> find_recording(Files& files, const GivenJob& g
     auto chosen = choose_software(files, given, *gpu);
     auto timed_now = std::make_shared<Timed>();
     try {
-      auto work = std::make_shared<RecordedWork>(RecordedWork{recording, *gpu, chosen.software});
       auto precision = OperatorTimes(*recording, *gpu, chosen.software).precision();
+      auto work = std::make_shared<RecordedWork>(RecordedWork{recording, *gpu, chosen.software, precision});
       timed_now->trace = std::make_shared<const LayerTrace>(recorded_trace(timed(*work)));
       timed_now->work = std::move(work);
       timed_now->notes = software_notes(chosen, *gpu, precision, "other recorded scripts");

@@ -93,7 +93,7 @@ std::optional<int> gpus_of_node(const Scenario& scenario) {
 
 Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& scenario,
                        const IterationMetrics& metrics) {
-  if (!metrics.uncertainty || !scenario.model_step) return {};
+  if (!metrics.uncertainty || !scenario.is_timed_by_law()) return {};
   Measuring measuring(scenario, metrics);
   if (!measuring.is_possible()) return {};
   auto calibrate = fmt::format("ddpsim calibrate --step TIME {}", job);

@@ -165,7 +165,7 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
         work.peak};
   }
   if (auto held = scenario.memory()) {
-    const auto& gpu = *scenario.gpu_of_memory();
+    const auto& gpu = scenario.gpu_of_law();
     metrics.memory = {*held, gpu.memory, gpu.name, scenario.memory_of_others()};
   }
   if (scenario.sampled)

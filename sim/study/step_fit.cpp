@@ -61,8 +61,7 @@ Seconds iteration_of(Scenario& scenario, const Software& software) {
   return iteration;
 }
 
-void check_identified(const ModelStep& step, FittedShare share) {
-  auto shares = step_shares(step);
+void check_identified(const StepShares& shares, FittedShare share) {
   auto percent = [](double part) { return fmt::format("{:.0f} %", 100 * part); };
   auto refuse = [&](const std::string& why, const std::string& hint) {
     throw InputError(
@@ -84,26 +83,37 @@ void check_identified(const ModelStep& step, FittedShare share) {
                                            : "measure a micro batch of 1, or a smaller model");
 }
 
+template <class Compute>
+StepShares shares_by(const Software& software, Precision precision, Compute compute) {
+  auto now = compute(software);
+  auto gone = [&](FittedShare share, double value) {
+    return 1 - compute(with(software, share, precision, value)) / now;
+  };
+  StepShares shares{gone(FittedShare::gemm, 1e9), 0, gone(FittedShare::host, 0)};
+  if (software.flash) shares.attention = gone(FittedShare::attention, 1e9);
+  return shares;
+}
+
 // The share that most of a step's compute hangs on.
-FittedShare main_share(const ModelStep& step) {
-  auto shares = step_shares(step);
+FittedShare main_share(const StepShares& shares) {
   if (shares.host > kMostOfOthers) return FittedShare::host;
   return shares.attention > kMostOfOthers ? FittedShare::attention : FittedShare::gemm;
 }
 
-// What one GPU has of a model that several share.
-ModelStep part_of(const Scenario& scenario) {
-  return scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
-                           : *scenario.model_step;
+// Of what one GPU has of a model that several share.
+StepShares shares_of(const Scenario& scenario) {
+  if (scenario.recorded) return step_shares(*scenario.recorded);
+  return step_shares(scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
+                                       : *scenario.model_step);
 }
 
 // With that share the scenario takes `measured`.
 Software exact_software(Scenario scenario, Seconds measured, FittedShare share) {
-  const auto start = scenario.model_step->software;
-  const auto precision = scenario.model_step->step.precision;
+  const auto start = scenario.software();
+  const auto precision = scenario.precision();
   if (share == FittedShare::attention && !start.flash)
     throw InputError("unfused attention has no share of its own: its products are gemm's", "fit gemm");
-  check_identified(part_of(scenario), share);
+  check_identified(shares_of(scenario), share);
   auto [low, high, grows] = search_of(share);
   auto at = [&](double value) { return iteration_of(scenario, with(start, share, precision, value)); };
   double now = value_of(start, share, precision);
@@ -193,7 +203,7 @@ void make_exact(Scenario& scenario, Seconds measured, const Networks& networks, 
   auto iteration = [&](double factor) {
     auto with = scenario;
     slow(with, networks, factor);
-    return iteration_of(with, with.model_step->software);
+    return iteration_of(with, with.software());
   };
   if (iteration(low) > measured || iteration(high) < measured) return;
   for (int i = 0; i < kHalvings; ++i) {
@@ -216,7 +226,7 @@ void shift(Observation& measured, const std::string& compute, double slower) {
 void sign(const Scenario& scenario, Software& software) {
   software.judged_error.reset();
   software.scope = {scenario.world_size, scenario.parallel ? scenario.parallel->options.degrees.tensor : 1};
-  software.types = {scenario.model_step->step.precision};
+  software.types = {scenario.precision()};
 }
 
 const Doubt* compute_doubt(const Scenario& scenario) {
@@ -246,17 +256,19 @@ InputError refuted(const Scenario& scenario, const StepQuestion& question, std::
 }  // namespace
 
 StepShares step_shares(const ModelStep& step) {
-  auto compute = [&step](const Software& software) {
+  return shares_by(step.software, step.step.precision, [&step](const Software& software) {
     return TransformerTimes(step.model, step.gpu, software, step.step.precision, step.step.shape)
         .micro_batch();
-  };
-  auto now = compute(step.software);
-  auto gone = [&](FittedShare share, double value) {
-    return 1 - compute(with(step.software, share, step.step.precision, value)) / now;
-  };
-  StepShares shares{gone(FittedShare::gemm, 1e9), 0, gone(FittedShare::host, 0)};
-  if (step.software.flash) shares.attention = gone(FittedShare::attention, 1e9);
-  return shares;
+  });
+}
+
+StepShares step_shares(const RecordedWork& work) {
+  return shares_by(work.software, work.precision, [work](const Software& software) mutable {
+    work.software = software;
+    Seconds all;
+    for (auto time : timed(work)->times) all += time;
+    return all;
+  });
 }
 
 StepFit fit_step(Scenario scenario, const StepQuestion& question) {
@@ -283,11 +295,11 @@ StepFit fit_step(Scenario scenario, const StepQuestion& question) {
       networks = take_networks(scenario, *weights, evidence);
     }
   }
-  fit.software = slowed(scenario.model_step->software, {.compute = slower});
+  fit.software = slowed(scenario.software(), {.compute = slower});
   bool takes_share = question.share || networks.empty();
   if (takes_share && (is_first || !response)) {
     try {
-      auto share = question.share.value_or(main_share(part_of(scenario)));
+      auto share = question.share.value_or(main_share(shares_of(scenario)));
       fit.software = exact_software(scenario, question.measured, share);
       fit.share = share;
     } catch (const InputError&) {

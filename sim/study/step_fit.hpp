@@ -18,6 +18,7 @@ struct StepShares {
   double products = 0, attention = 0, host = 0;
 };
 StepShares step_shares(const ModelStep& step);
+StepShares step_shares(const RecordedWork& work);
 
 struct StepFit {
   Software software;

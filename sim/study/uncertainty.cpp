@@ -149,7 +149,7 @@ std::vector<Seconds> CurveRuns::simulated(double shown, std::span<const Seconds>
 
 void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow) {
   bool is_without_host = doubt.of->moves == Moves::launches &&
-                         (!scenario.model_step || scenario.model_step->software.host == Seconds());
+                         (!scenario.is_timed_by_law() || scenario.software().host == Seconds());
   if (is_without_host) return;
   auto unknown = unknown_of(*doubt.of, line);
   if (doubt.of->of == Subject::compute && line.row > 0)

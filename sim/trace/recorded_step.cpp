@@ -107,11 +107,24 @@ class Passes {
   std::map<std::string, Seconds, std::less<>> modules_;  // when their last operator ends
 };
 
+// Whether every rank has samples of its own: all of them communicate together or not at all.
+bool is_data_parallel(const Recording& recording) {
+  return std::ranges::all_of(recording.items, [&](const auto& item) {
+    const auto* one = std::get_if<LaunchedCollective>(&item);
+    return !one || one->is_of_cpu || recording.groups[one->group].count == recording.world_size;
+  });
+}
+
 }  // namespace
 
 LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step) {
   auto trace = Passes(*step).trace();
   const auto& recording = *step->recording;
+  if (!recording.inputs.empty() && !recording.inputs.front().empty() && is_data_parallel(recording)) {
+    const auto& shape = recording.inputs.front();
+    trace.metadata.batch_size = recording.micro_batches() * shape[0];
+    if (shape.size() == 2) trace.metadata.sequence_length = shape[1];
+  }
   trace.metadata.torch = recording.torch;
   trace.metadata.source = "a recorded script";
   trace.metadata.synthetic = "by the operators of a recorded script";

@@ -121,7 +121,7 @@ TEST(OperatorTimes, TheHostPacesABlock) {
   other.module = 2;
   auto beside = small;
   beside.stream = 1;
-  RecordedWork work{{}, h100(), eager()};
+  RecordedWork work{{}, h100(), eager(), Precision::bfloat16};
   work.software.host = Seconds(1);
   auto recording = std::make_shared<Recording>();
   recording->modules = {"", "blocks.0.mlp", "blocks.1.mlp"};
