@@ -91,7 +91,7 @@ class Case:
         command, *rest = self.arguments
         outputs = {"simulate": ["--json", "out.json", "--csv", "out.csv", "--timeline", "out.trace"],
                    "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg", "--html", "out.html"],
-                   "calibrate": [] if {"--json", "--overlap-profile", "--alone"} & set(rest) else ["--json", "out.json"]}
+                   "calibrate": [] if {"--json", "--overlap-profile", "--alone", "--step"} & set(rest) else ["--json", "out.json"]}
         return [command, *outputs.get(command, []), *rest]
 
     def names_file(self, name):
