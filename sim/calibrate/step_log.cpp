@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/base/file_kind.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/calibrate/step_log_lines.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kWarmUp = 5;  // iterations; nanoGPT lets as many pass before it counts
 
-[[noreturn]] void refuse(const std::shared_ptr<const SourceFile>& log) {
+[[noreturn]] void refuse(const LoadedText& loaded) {
+  const auto& log = loaded.source;
   for (const auto& program : training_programs())
     for (auto mark : program.marks)
       for (std::size_t i = 0; i < log->lines.size(); ++i)
@@ -129,7 +131,7 @@ StepLog read_step_log(const LoadedText& loaded, const LoggedJob& job, bool accep
     log.most = Seconds(*most);
     return log;
   }
-  refuse(loaded.source);
+  refuse(loaded);
 }
 
 }  // namespace ddpsim::calibrate

@@ -75,9 +75,8 @@ LoggedRun read_torchtitan_log(const Log& log, const StepSize& job) {
     }
     auto step = text.find("step:");
     if (step == std::string::npos || holds(text, "validate") || !holds(text, "loss:")) continue;
-    auto rate = number_after(log, i, " tps:", step);
-    if (!rate) rate = number_after(log, i, "mtps:", step);
-    if (!rate) rate = number_after(log, i, " wps:", step);
+    auto rate = number_after(log, i, "tps:", step);
+    if (!rate) rate = number_after(log, i, "wps:", step);
     auto number = number_after(log, i, "step:");
     if (rate && number && seen.insert(number->value).second)
       lines.push_back({*number, *rate, time_stamp(text)});

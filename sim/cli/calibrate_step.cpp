@@ -73,9 +73,11 @@ MeasuredStep measured_step(const StepOptions& options, const Scenario& scenario)
       throw InputError("--step: no step takes 0 s", "write what one took: --step 1.2s");
     return {measured, ""};
   }
-  auto log =
-      calibrate::read_step_log(load_text(options.step, "a time like 1.2s, or a training log", kMostOfLog),
-                               job_of(scenario), options.accept);
+  if (!is_number && !std::filesystem::exists(options.step, no_such_file))
+    throw InputError(fmt::format("--step: '{}' is neither a time nor a file", options.step),
+                     "write what one step took, 1.2s, or name a training log");
+  auto log = calibrate::read_step_log(load_text(options.step, "a training log", kMostOfLog), job_of(scenario),
+                                      options.accept);
   if (!options.quiet) {
     print_stderr("{}: {}\n", options.step, log.summary());
     for (const auto& note : log.notes) print_stderr("note: {}\n", note);

@@ -81,9 +81,19 @@ void print_picks(const std::vector<OperationCost>& costs, const std::vector<Oper
 
 constexpr std::size_t kMostOfLog = std::size_t{256} << 20;
 
-void print_comparison(const std::string& path, const nccl::Communicator& communicator, int ring_orders) {
-  auto log = nccl::read_debug_log(load_text(path, "what NCCL prints with NCCL_DEBUG=INFO", kMostOfLog));
+struct LogComparison {
+  nccl::DebugLog log;
+  std::vector<nccl::ComparedRow> rows;
+};
+
+LogComparison compare(const std::string& path, const nccl::Communicator& communicator, int ring_orders) {
+  auto log = nccl::read_debug_log(load_text(path, "a log of NCCL", kMostOfLog));
   auto rows = nccl::compare_with_log(communicator, ring_orders, log);
+  return {std::move(log), std::move(rows)};
+}
+
+void print_comparison(const std::string& path, const LogComparison& comparison) {
+  const auto& rows = comparison.rows;
   std::size_t what = 0, predicted = std::string_view("predicted").size();
   for (const auto& row : rows) {
     what = std::max(what, row.what.size());
@@ -97,9 +107,9 @@ void print_comparison(const std::string& path, const nccl::Communicator& communi
     differences += row.differs;
   }
   fmt::print("{}\n", differences == 0 ? "no difference" : counted(differences, "difference"));
-  if (log.environment.empty()) return;
+  if (comparison.log.environment.empty()) return;
   std::string set;
-  for (const auto& [name, value] : log.environment)
+  for (const auto& [name, value] : comparison.log.environment)
     set += fmt::format("{}{}={}", set.empty() ? "" : ", ", name, value);
   fmt::print("set in its environment: {}\n", set);
 }
@@ -130,6 +140,8 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   if (nccl::forces(allowed))
     unforced =
         nccl_costs(*cluster, gpus, platform, more.unforced(platform), calibration, {&operation, 1}, sizes);
+  std::optional<LogComparison> comparison;
+  if (!log.empty()) comparison = compare(log, communicator, ring_orders(*cluster, gpus));
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
              communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
   for (const auto& transport : transports_of(communicator)) fmt::print("{}\n", transport);
@@ -137,7 +149,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
-  if (!log.empty()) print_comparison(log, communicator, ring_orders(*cluster, gpus));
+  if (comparison) print_comparison(log, *comparison);
   auto notes = nccl_notes(communicator, allowed, calibration);
   for (auto& note : cluster_notes(*topology, *cluster)) notes.push_back(std::move(note));
   print_notes(notes);
