@@ -58,6 +58,8 @@ void check_job(const LoggedFacts& facts, const LoggedJob& job, bool accepts_all,
                std::vector<std::string>& notes) {
   Contradictions contradictions(accepts_all, notes);
   contradictions.check(facts.world_size, job.world_size, "a world size of", "--set cluster.world_size");
+  contradictions.check(facts.tensor, job.tensor, "a tensor-parallel size of", "--set parallelism.tensor");
+  contradictions.check(facts.pipeline, job.pipeline, "a pipeline of", "--set parallelism.pipeline");
   contradictions.check(facts.sequence, job.sequence, "a sequence of", "--set workload.sequence");
   contradictions.check(facts.batch, job.batch, "a global batch of", "--set batch.global");
   contradictions.check(facts.tokens, job.batch * job.sequence,

@@ -16,6 +16,7 @@ struct LoggedJob {
   double batch = 0;     // samples of a step, of all GPUs
   double sequence = 0;  // tokens of a sample
   int world_size = 0;
+  int tensor = 0, pipeline = 0;  // GPUs that share a layer, stages
 };
 
 struct StepLog {

@@ -19,8 +19,11 @@ LoggedRun read_megatron_log(const Log& log, const StepSize& /*job*/) {
   IterationTimes times(run);
   for (std::size_t i = 0; i < log->lines.size(); ++i) {
     const auto& text = log->lines[i];
-    if (has(text, "using world size:"))
+    if (has(text, "using world size:")) {
       keep_same(run.facts.world_size, number_after(log, i, "using world size:"));
+      keep_same(run.facts.tensor, number_after(log, i, "tensor-model-parallel size:"));
+      keep_same(run.facts.pipeline, number_after(log, i, "pipeline-model-parallel size:"));
+    }
     if (auto dots = text.find(" seq_length ..."); dots != std::string::npos)
       if (auto end = text.find_first_not_of('.', dots + 12); end != std::string::npos)
         keep_same(run.facts.sequence, number_after(log, i, " ", end));

@@ -21,7 +21,7 @@ struct LoggedTime {
 
 // What a log says of its job; none: it does not.
 struct LoggedFacts {
-  std::optional<LoggedNumber> batch, sequence, world_size, tokens;  // the last of a step
+  std::optional<LoggedNumber> batch, sequence, world_size, tokens, tensor, pipeline;  // the last of a step
 };
 
 struct LoggedRun {

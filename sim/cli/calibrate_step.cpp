@@ -22,7 +22,7 @@
 namespace ddpsim::cli {
 namespace {
 
-constexpr std::size_t kMostOfLog = std::size_t{1} << 30;
+constexpr std::size_t kMostOfTrainingLog = std::size_t{256} << 20;
 
 std::optional<FittedShare> share_of(const std::string& word) {
   for (const auto& [name, share] : kFittedShareNames)
@@ -49,6 +49,8 @@ calibrate::LoggedJob job_of(const Scenario& scenario) {
     job.batch = static_cast<double>(scenario.trace->metadata.batch_size.value_or(0));
     job.sequence = static_cast<double>(scenario.trace->metadata.sequence_length.value_or(0));
   }
+  job.tensor = scenario.parallel ? scenario.parallel->options.degrees.tensor : 1;
+  job.pipeline = scenario.parallel ? scenario.parallel->options.degrees.pipeline : 1;
   if (scenario.parallel)
     job.batch *= scenario.parallel->options.degrees.data * scenario.parallel->options.shape.micro_batches;
   else
@@ -76,8 +78,8 @@ MeasuredStep measured_step(const StepOptions& options, const Scenario& scenario)
   if (!is_number && !std::filesystem::exists(options.step, no_such_file))
     throw InputError(fmt::format("--step: '{}' is neither a time nor a file", options.step),
                      "write what one step took, 1.2s, or name a training log");
-  auto log = calibrate::read_step_log(load_text(options.step, "a training log", kMostOfLog), job_of(scenario),
-                                      options.accept);
+  auto log = calibrate::read_step_log(load_text(options.step, "a training log", kMostOfTrainingLog),
+                                      job_of(scenario), options.accept);
   if (!options.quiet) {
     print_stderr("{}: {}\n", options.step, log.summary());
     for (const auto& note : log.notes) print_stderr("note: {}\n", note);

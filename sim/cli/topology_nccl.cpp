@@ -79,7 +79,7 @@ void print_picks(const std::vector<OperationCost>& costs, const std::vector<Oper
   }
 }
 
-constexpr std::size_t kMostOfLog = std::size_t{256} << 20;
+constexpr std::size_t kMostOfNcclLog = std::size_t{256} << 20;
 
 struct LogComparison {
   nccl::DebugLog log;
@@ -87,7 +87,7 @@ struct LogComparison {
 };
 
 LogComparison compare(const std::string& path, const nccl::Communicator& communicator, int ring_orders) {
-  auto log = nccl::read_debug_log(load_text(path, "a log of NCCL", kMostOfLog));
+  auto log = nccl::read_debug_log(load_text(path, "a log of NCCL", kMostOfNcclLog));
   auto rows = nccl::compare_with_log(communicator, ring_orders, log);
   return {std::move(log), std::move(rows)};
 }

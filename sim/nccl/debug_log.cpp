@@ -206,7 +206,6 @@ class Reader {
   }
 
   static void read_graph(std::string_view message, Block& block) {
-    LoggedGraph graph;
     auto pattern = number_behind(message, "Pattern "), channels = number_behind(message, "nChannels ");
     Words words(message);
     if (!pattern || !channels || !(words.skip_past(", bw ") || words.skip_past(", speed "))) return;

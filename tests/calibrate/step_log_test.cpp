@@ -1,5 +1,6 @@
 #include "sim/calibrate/step_log.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.hpp"
@@ -189,6 +190,13 @@ TEST(StepLog, AnotherJobIsAnError) {
   ASSERT_EQ(log.notes.size(), 1U);
   EXPECT_EQ(log.notes[0], "the log has a world size of 16, the scenario 8");
   EXPECT_THROW(read(text, {64, 0, 16}), InputError);
+  const std::string split =
+      "using world size: 16, data-parallel size: 2, tensor-model-parallel size: 4, "
+      "pipeline-model-parallel size: 2\n" +
+      megatron(1, 700);
+  EXPECT_NO_THROW(read(split, {32, 0, 16, 4, 2}));
+  EXPECT_THROW(read(split, {32, 0, 16, 1, 2}), InputError);
+  EXPECT_THROW(read(split, {32, 0, 16, 4, 1}), InputError);
 }
 
 }  // namespace
