@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "sim/base/file_kind.hpp"
 #include "sim/base/input_file.hpp"
 #include "sim/base/input_log.hpp"
 
@@ -121,6 +122,7 @@ LoadedText load_text(const std::string& path, std::string_view what, std::size_t
     if (got == 0) break;
     text.append(block, 0, static_cast<std::size_t>(got));
   }
+  check_kind(path, text, what);
   if (text.size() > max_bytes)
     fail_file(path, fmt::format("is larger than {} MiB, too large for {}", max_bytes >> 20, what),
               "is it the right file?");

@@ -109,8 +109,10 @@ Command calibrate_command() {
             .value = &options->step,
             .description =
                 "Fit instead a share of the GPU's peak to one measured step of a scenario with a model, and "
-                "say what it tells of the rest; FILE is that scenario, and --out a software file",
-            .type = "TIME",
+                "say what it tells of the rest; FILE is that scenario, and --out a software file. Or the log "
+                "of "
+                "Megatron-LM, DeepSpeed, torchtitan, nanoGPT or Hugging Face's Trainer: its median",
+            .type = "TIME|LOG",
             .excludes = of_step},
            {.name = "--solve",
             .value = &options->key,

@@ -1,14 +1,16 @@
 #include "sim/cli/calibrate_step.hpp"
 
+#include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
-#include <utility>
 
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
+#include "sim/calibrate/step_log.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/resolve/resolve.hpp"
@@ -20,23 +22,79 @@
 namespace ddpsim::cli {
 namespace {
 
+constexpr std::size_t kMostOfTrainingLog = std::size_t{256} << 20;
+
 std::optional<FittedShare> share_of(const std::string& word) {
   for (const auto& [name, share] : kFittedShareNames)
     if (name == word) return share;
   return std::nullopt;
 }
 
-// The scenario, and what it took.
-std::pair<config::Value, Seconds> read_question(const StepOptions& options) {
-  auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
-  if (measured <= Seconds())
-    throw InputError("--step: no step takes 0 s", "write what one took: --step 1.2s");
+config::Value read_scenario(const StepOptions& options) {
   ScenarioOptions file;
   file.file = options.scenario;
   file.overrides = options.overrides;
   auto root = file.load();
   take_unused_axes(root);
-  return {std::move(root), measured};
+  return root;
+}
+
+// "llama-2-7b on 64 GPUs, micro batch 4, sequence 4096"
+std::string phrase_of(const Scenario& scenario) {
+  if (scenario.recorded)
+    return fmt::format("{}, recorded, on {} GPUs", fmt::join(scenario.recorded->recording->script, " "),
+                       scenario.world_size);
+  const auto& [model, step, software, gpu, state, work] = *scenario.model_step;
+  return fmt::format("{} on {} GPUs, micro batch {}, sequence {}", model.name, scenario.world_size,
+                     step.shape.micro_batch, step.shape.sequence);
+}
+
+calibrate::LoggedJob job_of(const Scenario& scenario) {
+  calibrate::LoggedJob job{.world_size = scenario.world_size};
+  if (scenario.model_step) {
+    const auto& shape = scenario.model_step->step.shape;
+    job.batch = static_cast<double>(shape.micro_batch);
+    job.sequence = static_cast<double>(shape.sequence);
+  } else if (scenario.trace) {
+    job.batch = static_cast<double>(scenario.trace->metadata.batch_size.value_or(0));
+    job.sequence = static_cast<double>(scenario.trace->metadata.sequence_length.value_or(0));
+  }
+  job.tensor = scenario.parallel ? scenario.parallel->options.degrees.tensor : 1;
+  job.pipeline = scenario.parallel ? scenario.parallel->options.degrees.pipeline : 1;
+  if (scenario.parallel)
+    job.batch *= scenario.parallel->options.degrees.data * scenario.parallel->options.shape.micro_batches;
+  else
+    job.batch *= scenario.world_size * scenario.plan.accumulation_steps;
+  return job;
+}
+
+struct MeasuredStep {
+  Seconds time;
+  std::string source;  // a phrase: where it is from; empty: --step says it
+};
+
+// What the scenario took: a time, or the log of a training program.
+MeasuredStep measured_step(const StepOptions& options, const Scenario& scenario) {
+  std::error_code no_such_file;
+  bool is_number =
+      !options.step.empty() && (std::isdigit(options.step.front()) != 0 || options.step.front() == '.' ||
+                                options.step.front() == '-' || options.step.front() == '+');
+  if (is_number && !std::filesystem::is_regular_file(options.step, no_such_file)) {
+    auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
+    if (measured <= Seconds())
+      throw InputError("--step: no step takes 0 s", "write what one took: --step 1.2s");
+    return {measured, ""};
+  }
+  if (!is_number && !std::filesystem::exists(options.step, no_such_file))
+    throw InputError(fmt::format("--step: '{}' is neither a time nor a file", options.step),
+                     "write what one step took, 1.2s, or name a training log");
+  auto log = calibrate::read_step_log(load_text(options.step, "a training log", kMostOfTrainingLog),
+                                      job_of(scenario), options.accept);
+  if (!options.quiet) {
+    print_stderr("{}: {}\n", options.step, log.summary());
+    for (const auto& note : log.notes) print_stderr("note: {}\n", note);
+  }
+  return {log.step, fmt::format("the median of {} lines of {}", log.counted, options.step)};
 }
 
 std::string_view name_of(const std::optional<FittedShare>& share) {
@@ -75,9 +133,11 @@ void print_fit(const StepFit& fit, const Software& before, Precision precision, 
 }  // namespace
 
 void solve_step(const StepOptions& options) {
-  auto [root, measured] = read_question(options);
+  auto root = read_scenario(options);
   Files files(options.scenario);
-  if (!options.quiet) print_notes(resolve(files, root).notes);
+  auto scenario = resolve(files, root);
+  auto measured = measured_step(options, scenario).time;
+  if (!options.quiet) print_notes(scenario.notes);
   auto solved = solve(files, root, options.share, measured);
   constexpr double kNear = 0.005;
   std::cout << fmt::format("{} {} gives {}\n", options.share, solved.value, format_seconds(solved.takes));
@@ -91,30 +151,29 @@ void solve_step(const StepOptions& options) {
 
 void calibrate_step(const StepOptions& options) {
   check_outputs({{"--out", options.out}});
-  auto [root, measured] = read_question(options);
-  auto scenario = resolve(Files(options.scenario), root);
-  if (!scenario.model_step)
-    throw InputError(fmt::format("{}: only a transformer's step calibrates a software", options.scenario),
+  auto scenario = resolve(Files(options.scenario), read_scenario(options));
+  if (!scenario.is_timed_by_law())
+    throw InputError(fmt::format("{}: only a transformer's step, or a recorded script's, calibrates a software",
+                                 options.scenario),
                      "name one: workload.model: llama-2-7b; a recorded trace has its times already");
-  const auto& before = scenario.model_step->software;
-  auto precision = scenario.model_step->step.precision;
-  auto job =
-      fmt::format("{}: {} on {} GPUs, micro batch {}, sequence {}", options.scenario,
-                  scenario.model_step->model.name, scenario.world_size,
-                  scenario.model_step->step.shape.micro_batch, scenario.model_step->step.shape.sequence);
+  auto [measured, source] = measured_step(options, scenario);
+  const auto& before = scenario.software();
+  auto precision = scenario.precision();
+  auto job = fmt::format("{}: {}", options.scenario, phrase_of(scenario));
   auto fit = fit_step(scenario, {measured, job, share_of(options.share), options.accept});
   auto& fitted = fit.software;
   if (!before.name.ends_with(kCalibrated)) fitted.name = before.name + std::string(kCalibrated);
   auto comment =
-      fmt::format("{} from one step of {}: {}; {} before.\nThe rest as in {}.", name_of(fit.share),
-                  format_seconds(measured), job, value_of(before, fit.share, precision), before.name);
+      fmt::format("{} from one step of {}{}: {}; {} before.\nThe rest as in {}.", name_of(fit.share),
+                  format_seconds(measured), source.empty() ? "" : ", " + source, job,
+                  value_of(before, fit.share, precision), before.name);
   if (!options.quiet) {
     print_notes(scenario.notes);
     print_fit(fit, before, precision, measured);
   }
   OutputPhase writing;
   write_output(options.out, [&] {
-    return write_software(fitted, gpu_word(before, scenario.model_step->gpu), comment, fit.measured);
+    return write_software(fitted, gpu_word(before, scenario.gpu_of_law()), comment, fit.measured);
   });
 }
 

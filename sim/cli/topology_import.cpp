@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "sim/base/file_kind.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
@@ -69,6 +70,10 @@ std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& t
   return parse_bandwidth({text, whole_file(make_source(option, text))});
 }
 
+std::vector<std::string> node_formats() {
+  return {"nvidia-smi", "rocm-smi", "nccl-xml"};
+}
+
 void import(const ImportOptions& options) {
   TopologyImport import = options.import;
   import.gpu = value_of(options.gpu, gpus());
@@ -77,9 +82,12 @@ void import(const ImportOptions& options) {
   import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
   import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
   check_outputs({{"--out", options.out}});
-  auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import)
-                  : options.format == "rocm-smi" ? import_rocm_smi(import)
-                                                 : import_nccl_xml(import);
+  auto format = options.format.empty() ? format_of(import.path, node_formats(),
+                                                   "what nvidia-smi, rocm-smi or NCCL says of a node")
+                                       : options.format;
+  auto imported = format == "nvidia-smi" ? import_nvidia_smi(import)
+                  : format == "rocm-smi" ? import_rocm_smi(import)
+                                         : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
   print_stderr("wrote {} to {}\n", imported.summary, options.out);
   for (const auto& note : imported.notes) print_stderr("note: {}\n", note);
@@ -99,16 +107,16 @@ Command topology_import_command() {
       .name = "import",
       .description = "Turn what other tools say about a node into a topology file",
       .example =
-          "  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --cpu amd --nic-bandwidth "
+          "  ddpsim topology import matrix.txt --gpu ampere --cpu amd --nic-bandwidth "
           "200Gbps --out node.yaml",
       .options =
           {{.name = "--format",
             .value = &options->format,
-            .description = "nvidia-smi: what 'nvidia-smi topo -m' prints; rocm-smi: what 'rocm-smi "
+            .description = "Where the file does not tell it by itself. nvidia-smi: what 'nvidia-smi topo -m' "
+                           "prints; rocm-smi: what 'rocm-smi "
                            "--showtopo' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE makes NCCL or RCCL write, "
                            "or NCCL_TOPO_FILE names",
-            .is_required = true,
-            .words = {"nvidia-smi", "rocm-smi", "nccl-xml"}},
+            .words = node_formats()},
            {.name = "IN",
             .value = &import_options.path,
             .description = "File to import",

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
@@ -13,9 +15,11 @@
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
 #include "sim/nccl/forced.hpp"
+#include "sim/nccl/log_comparison.hpp"
 #include "sim/report/collective_costs.hpp"
 #include "sim/resolve/plausibility.hpp"
 #include "sim/text/nccl_calibration.hpp"
+#include "sim/topology/rings.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -75,7 +79,49 @@ void print_picks(const std::vector<OperationCost>& costs, const std::vector<Oper
   }
 }
 
-void show_nccl(const ClusterOptions& options, Operation operation, const AllowedOptions& more) {
+constexpr std::size_t kMostOfNcclLog = std::size_t{256} << 20;
+
+struct LogComparison {
+  nccl::DebugLog log;
+  std::vector<nccl::ComparedRow> rows;
+};
+
+LogComparison compare(const std::string& path, const nccl::Communicator& communicator, int ring_orders) {
+  auto log = nccl::read_debug_log(load_text(path, "a log of NCCL", kMostOfNcclLog));
+  auto rows = nccl::compare_with_log(communicator, ring_orders, log);
+  return {std::move(log), std::move(rows)};
+}
+
+void print_comparison(const std::string& path, const LogComparison& comparison) {
+  const auto& rows = comparison.rows;
+  std::size_t what = 0, predicted = std::string_view("predicted").size();
+  for (const auto& row : rows) {
+    what = std::max(what, row.what.size());
+    predicted = std::max(predicted, row.predicted.size());
+  }
+  fmt::print("\n{:<{}}  {:<{}}  {}\n", "", what, "predicted", predicted, path);
+  std::size_t differences = 0;
+  for (const auto& row : rows) {
+    fmt::print("{:<{}}  {:<{}}  {}{}\n", row.what, what, row.predicted, predicted, row.logged,
+               row.differs ? "   differs: " + row.why : "");
+    differences += row.differs;
+  }
+  fmt::print("{}\n", differences == 0 ? "no difference" : counted(differences, "difference"));
+  if (comparison.log.environment.empty()) return;
+  std::string set;
+  for (const auto& [name, value] : comparison.log.environment)
+    set += fmt::format("{}{}={}", set.empty() ? "" : ", ", name, value);
+  fmt::print("set in its environment: {}\n", set);
+}
+
+// Orders of the GPUs, among the rings that add bandwidth.
+int ring_orders(const Cluster& cluster, const std::vector<int>& gpus) {
+  auto rings = find_rings(cluster.without_hashing(), gpus, std::nullopt);
+  return static_cast<int>(std::set<std::vector<int>>(rings.begin(), rings.end()).size());
+}
+
+void show_nccl(const ClusterOptions& options, Operation operation, const AllowedOptions& more,
+               const std::string& log) {
   auto topology = options.topology();
   auto platform = more.platform(require_nccl(*topology, options.file));
   auto allowed = more.allowed(platform);
@@ -94,6 +140,8 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   if (nccl::forces(allowed))
     unforced =
         nccl_costs(*cluster, gpus, platform, more.unforced(platform), calibration, {&operation, 1}, sizes);
+  std::optional<LogComparison> comparison;
+  if (!log.empty()) comparison = compare(log, communicator, ring_orders(*cluster, gpus));
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
              communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
   for (const auto& transport : transports_of(communicator)) fmt::print("{}\n", transport);
@@ -101,6 +149,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
+  if (comparison) print_comparison(log, *comparison);
   auto notes = nccl_notes(communicator, allowed, calibration);
   for (auto& note : cluster_notes(*topology, *cluster)) notes.push_back(std::move(note));
   print_notes(notes);
@@ -120,6 +169,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
 Command topology_nccl_command() {
   struct NcclOptions : ClusterOptions {
     AllowedOptions allowed;
+    std::string log;
     std::string operation = std::string(operation_name(Operation::all_reduce));
   };
   auto options = std::make_shared<NcclOptions>();
@@ -127,7 +177,8 @@ Command topology_nccl_command() {
                   .description = "What NCCL would do: channels, its tuner's figures and picks",
                   .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
                   .run = [options] {
-                    show_nccl(*options, find_operation(options->operation).value(), options->allowed);
+                    show_nccl(*options, find_operation(options->operation).value(), options->allowed,
+                              options->log);
                   }};
   options->add_to(command);
   command.options.push_back({.name = "--operation",
@@ -136,6 +187,12 @@ Command topology_nccl_command() {
                              .shows_default = true,
                              .words = operation_names()});
   options->allowed.add_to(command);
+  command.options.push_back({.name = "--log",
+                             .value = &options->log,
+                             .description =
+                                 "What NCCL printed there with NCCL_DEBUG=INFO, to compare with: release, "
+                                 "channels, rings, transports, NVLS",
+                             .type = "PATH"});
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/base/file_kind.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/standard_error.hpp"
@@ -40,8 +41,16 @@ void check_communication(const TraceImportOptions& options, const ImportedTrace&
                        "leave it out, or profile a DistributedDataParallel run on GPUs with NCCL");
 }
 
+// As --format says, or the first input.
+std::string format_of(const TraceImportOptions& options) {
+  if (!options.format.empty()) return options.format;
+  std::vector<std::string> names;
+  for (const auto& importer : trace_importers()) names.emplace_back(importer.name);
+  return ddpsim::format_of(options.request.inputs.front(), names, "measurements of layers");
+}
+
 void import_into_file(const TraceImportOptions& options) {
-  const auto& importer = find_importer(options.format);
+  const auto& importer = find_importer(format_of(options));
   const Outputs outputs_asked{
       {"--out", options.out}, {"--collectives", options.collectives}, {"--recorded", options.recorded}};
   check_outputs(outputs_asked);
@@ -65,10 +74,9 @@ void import_into_file(const TraceImportOptions& options) {
 
 // "layer-times (SIZES.csv TIMES.csv): parameters per layer ..." a line.
 std::string formats() {
-  std::string text;
+  std::string text = "Where the first file does not tell it by itself:";
   for (const auto& importer : trace_importers())
-    text += fmt::format("{}{} ({}): {}", text.empty() ? "" : "\n", importer.name,
-                        fmt::join(importer.inputs, " "), importer.summary);
+    text += fmt::format("\n{} ({}): {}", importer.name, fmt::join(importer.inputs, " "), importer.summary);
   return text;
 }
 
@@ -82,10 +90,10 @@ Command trace_import_command() {
       .name = "import",
       .description = "Turn other people's measurements into a layer trace",
       .example =
-          "  ddpsim trace import --format layer-times sizes.csv times.csv --batch-size 4 --out trace.csv\n"
-          "  ddpsim trace import --format pytorch-profiler trace.json.gz --out trace.csv",
+          "  ddpsim trace import sizes.csv times.csv --batch-size 4 --out trace.csv\n"
+          "  ddpsim trace import trace.json.gz --out trace.csv",
       .options =
-          {{.name = "--format", .value = &options->format, .description = formats(), .is_required = true},
+          {{.name = "--format", .value = &options->format, .description = formats()},
            {.name = "IN",
             .value = &options->request.inputs,
             .description = "Input files, as many as the format reads",

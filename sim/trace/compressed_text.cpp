@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "sim/base/file_kind.hpp"
 #include "sim/base/input_file.hpp"
 
 namespace ddpsim {
@@ -48,6 +49,7 @@ void CompressedText::refill() {
   int count = gzread(file_.get(), block_.data(), static_cast<unsigned>(block_.size()));
   if (count < static_cast<int>(block_.size())) check_end();
   last_ = block_.data() + std::max(count, 0);
+  if (block_start_ == 0) check_kind(path_, {next_, static_cast<std::size_t>(last_ - next_)}, what_);
   // JSON text has none, and a parser may take one for the end.
   std::string_view read(next_, static_cast<std::size_t>(last_ - next_));
   if (read.find('\0') != std::string_view::npos) {

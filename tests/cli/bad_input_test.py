@@ -23,6 +23,7 @@ Whatever the case, the exit code is 2, standard output is empty, no output is wr
 After a message was changed: bad_input_test.py BINARY SOURCE_ROOT --update rewrites every `-- stderr`; read the difference.
 """
 import gzip
+import pickle
 import re
 import shlex
 import shutil
@@ -64,6 +65,9 @@ GENERATED = {
     "nested_maps.yaml": lambda: b"{a: " * 100_000,
     "aliases.yaml": alias_bomb,
     "picture.yaml": one_pixel_png,
+    "report.sqlite": lambda: b"SQLite format 3\0" + bytes(84),
+    "dump.pkl": lambda: pickle.dumps({"entries": []}, protocol=4),
+    "model.pt": lambda: b"PK\x03\x04" + bytes(26),
     "trace.csv.gz": lambda: gzip.compress((TABLES / "good/trace.csv").read_bytes(), mtime=0),
     "latin1.yaml": lambda: "workload: {trace: tracé.csv}\n".encode("latin-1"),
     "utf16.yaml": lambda: "workload: {trace: trace.csv}\n".encode("utf-16"),
@@ -91,7 +95,7 @@ class Case:
         command, *rest = self.arguments
         outputs = {"simulate": ["--json", "out.json", "--csv", "out.csv", "--timeline", "out.trace"],
                    "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg", "--html", "out.html"],
-                   "calibrate": [] if {"--json", "--overlap-profile", "--alone"} & set(rest) else ["--json", "out.json"]}
+                   "calibrate": [] if {"--json", "--overlap-profile", "--alone", "--step"} & set(rest) else ["--json", "out.json"]}
         return [command, *outputs.get(command, []), *rest]
 
     def names_file(self, name):

@@ -40,6 +40,25 @@ class StepTest(cli.CliTest):
                 self.assertIn(says, done.stderr)
 
 
+class LogTest(cli.CliTest):
+    """The log of a training program in place of a time."""
+    SCENARIO = "workload: {model: gpt2, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-a100, world_size: 8, gpu: a100-sxm4-80gb}\n"
+
+    def log(self, *milliseconds):
+        return "".join(f"0:  iteration {i:8}/  40 | elapsed time per iteration (ms): {ms} | global batch size:    32 |\n" for i, ms in enumerate(milliseconds, 1))
+
+    def test_its_median_is_the_step(self):
+        self.write("scenario.yaml", self.SCENARIO)
+        self.write("run.log", self.log(500, 120, 119, 118, 117, 90, 92, 96, 91, 300))
+        done = self.ok("calibrate", "--step", "run.log", "scenario.yaml", "--out", "s.yaml")
+        self.assertIn("run.log: Megatron-LM's log: 92 ms, the median of 5 lines, half of them 91 ms to 96 ms, all 90 ms to 300 ms; the first 5 lines left out as warm-up\n", done.stderr)
+        self.assertIn(b"the median of 5 lines of run.log", self.read("s.yaml"))
+        taken = json.loads(self.ok("simulate", "scenario.yaml", "--json", "-", "--set", "workload.compute=s.yaml").stdout)["iteration_s"]
+        self.assertAlmostEqual(taken / 0.092, 1, delta=1e-5)
+        done = self.ok("calibrate", "--step", "run.log", "scenario.yaml", "--solve", "workload.micro_batch", "--quiet")
+        self.assertEqual(done.stderr, "")
+
+
 class EthernetTest(cli.CliTest):
     """GPT-2 on two nodes that Ethernet joins, which nobody measured."""
     TOPOLOGY = """kind: cluster

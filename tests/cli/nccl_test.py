@@ -75,6 +75,43 @@ class OverridesTest(NcclTest):
         self.assertIn("does not read", self.fails(2, "sweep", "scenario.yaml", *arguments, "collective.algorithm=auto", "--set", "sweep.cluster.price=[1, 2]").stderr)
 
 
+class LogTest(NcclTest):
+    """NCCL's own log beside what it would do."""
+    def log(self, channels=24, transport="P2P/CUMEM", version="2.27.6"):
+        lines = [f"NCCL version {version}+cuda12.9"]
+        for rank in range(8):
+            who = f"[1,{rank}]<stdout>:host-3:{50 + rank}:{70 + rank} [{rank}] NCCL INFO "
+            lines += [f"{who}NVLS multicast support is available on dev {rank}", f"{who}comm 0x7{rank} rank {rank} nRanks 8 nNodes 1 localRanks 8 localRank {rank} MNNVL 0"]
+            lines += [f"{who}Channel {c:02}/{channels:02} : 0 1 2 3 4 5 6 7" for c in range(channels if rank == 0 else 0)]
+            lines += [f"{who}Channel 00/0 : {rank}[{rank}] -> {(rank + 1) % 8}[{(rank + 1) % 8}] via {transport}"]
+        self.write("nccl.log", "\n".join(lines) + "\n")
+
+    def compared(self):
+        self.write("t.yaml", H100S.replace("cpu: intel", "cpu: intel, version: 2.27.6"))
+        return self.ok("topology", "nccl", "./t.yaml", "--world-size", "8", "--log", "nccl.log").stdout
+
+    def test_the_same(self):
+        """Of 8 H100s the search finds 12 rings, and NCCL prints twice as many."""
+        self.log()
+        text = self.compared()
+        self.assertRegex(text, r"\nchannels +24 +24\n")
+        self.assertRegex(text, r"\nNVLS +yes +yes\n")
+        self.assertIn("\nno difference\n", text)
+
+    def test_named(self):
+        self.log(16, "SHM/direct/direct", "2.26.2")
+        text = self.compared()
+        self.assertRegex(text, r"\nrelease +2.27.6 +2.26.2 +differs: --nccl-version 2.26.2\n")
+        self.assertRegex(text, r"\nchannels +24 +16 +differs: ")
+        self.assertRegex(text, r"\nwithin a node +P2P +SHM/direct +differs: GPUs do not reach one another")
+        self.assertIn("\n3 differences\n", text)
+
+    def test_another_size(self):
+        self.log()
+        self.write("t.yaml", H100S)
+        self.assertIn("hint: --world-size 8\n", self.fails(2, "topology", "nccl", "./t.yaml", "--world-size", "16", "--log", "nccl.log").stderr)
+
+
 class ShowTest(NcclTest):
     def show(self, topology, *arguments):
         return self.ok("topology", "nccl", cli.SOURCE_ROOT / "topologies" / topology, *arguments).stdout

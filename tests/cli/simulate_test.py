@@ -302,7 +302,7 @@ class RecordedTest(cli.CliTest):
             done = self.fails(2, "simulate", "scenario.yaml", "--recorded", "r.csv", *arguments)
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stdout, "")
-        self.assertIn("trace.csv: error: has no line '# ddpsim-recorded: 1'",
+        self.assertIn("trace.csv: error: is a layer trace, not a table of recorded collectives",
                       self.fails(2, "simulate", "scenario.yaml", "--recorded", "trace.csv").stderr)
         self.assertIn("no such file", self.fails(2, "simulate", "scenario.yaml", "--recorded", "").stderr)
 

@@ -516,6 +516,15 @@ class ImportTest(TopologyTest):
         self.assertIn("socket: {bandwidth: 16GB/s, latency: 0.5us}", done.stdout)
         self.assertNotIn("sockets", done.stderr)
 
+    def test_the_file_tells_its_format(self):
+        fixtures = cli.SOURCE_ROOT / "tests/topology/fixtures"
+        for name, file, more in (("nvidia-smi", "nvswitch.txt", ["--gpu", "ampere", "--cpu", "amd", "--nic-bandwidth", "200Gbps"]), ("nvidia-smi", "mesh_blanks.txt", ["--gpu", "volta", "--cpu", "intel"]),
+                                 ("nccl-xml", "dump_nvswitch.xml", []), ("nccl-xml", "topo_file.xml", ["--gpu", "volta", "--nvlinks", "1"]), ("nccl-xml", "amd/dump_xgmi.xml", []), ("rocm-smi", "amd/showtopo_hives.txt", ["--gpu", "mi250x"])):
+            with self.subTest(file):
+                said = self.run_ddpsim("topology", "import", "--format", name, fixtures / file, "--out", "-", *more)
+                told = self.run_ddpsim("topology", "import", fixtures / file, "--out", "-", *more)
+                self.assertEqual((told.returncode, told.stdout, told.stderr), (said.returncode, said.stdout, said.stderr))
+
     def test_nccl_xml(self):
         self.write("system.xml", self.fixture("dump_v100_mesh.xml"))
         self.ok("topology", "import", "--format", "nccl-xml", "system.xml", "--out", "node.yaml")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ddpsim trace import --format pytorch-profiler`: a real trace, and files that are too large or too odd for bad_input/profiler.txt."""
+"""`ddpsim trace import` of the PyTorch profiler: a real trace, and files that are too large or too odd for bad_input/profiler.txt."""
 import csv
 import gzip
 import io
@@ -173,6 +173,18 @@ class RecordedTest(cli.CliTest):
         means = [float(row["ready_s"]) for row in self.rows("t.csv")]
         self.assertNotEqual(means, medians)
         self.assertEqual(means, sorted(means))
+
+    def test_the_file_tells_its_format(self):
+        """Compressed, plain, and the pairs of tables by their first one."""
+        data = cli.SOURCE_ROOT / DATA
+        (self.folder / "plain.json").write_bytes(gzip.decompress((data / TRACE).read_bytes()))
+        tables = [data / "operator_table/vgg13" / name for name in ("trace.csv", "tensor.csv")]
+        layers = [cli.SOURCE_ROOT / "tests/trace/data" / f"layer-{of}-gpt2_large-bs4.csv" for of in ("sizes", "times")]
+        for name, files in (("pytorch-profiler", [data / TRACE]), ("pytorch-profiler", ["plain.json"]), ("operator-table", tables), ("layer-times", layers)):
+            with self.subTest(name, files=files):
+                self.ok("trace", "import", "--format", name, *files, "--out", "said.csv")
+                self.ok("trace", "import", *files, "--out", "told.csv")
+                self.assertEqual(self.read("told.csv"), self.read("said.csv"))
 
     def test_plain_and_gzipped_are_the_same(self):
         self.import_recorded()

@@ -33,9 +33,6 @@ class MatrixReader {
   Matrix read() {
     std::size_t line = 0;
     const auto& lines = matrix_.source->lines;
-    if (auto table = line_with(matrix_.source, kRocmSmiLinkTypes))
-      throw InputError(TextLine(matrix_.source, *table).place(),
-                       "this is what rocm-smi prints, of AMD's GPUs", "write --format rocm-smi");
     while (line < lines.size() && !is_header(TextLine(matrix_.source, line).words())) ++line;
     if (line == lines.size())
       throw InputError(whole_file(matrix_.source), "holds no matrix: no line of columns GPU0 GPU1 ...",

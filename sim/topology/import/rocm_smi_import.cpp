@@ -17,7 +17,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::string_view kHops = "Hops between two GPUs";
-constexpr std::string_view kBetween = " between two GPUs";
+constexpr std::string_view kLinkTypes = "Link Type between two GPUs";
 constexpr std::string_view kShowtopo = "save what 'rocm-smi --showtopo' prints";
 
 // One of its tables: a row and a column a GPU.
@@ -185,13 +185,9 @@ void add_direct_links(const Matrix& matrix, ImportedNode& node) {
 
 ImportedTopology import_rocm_smi(const TopologyImport& import) {
   RocmSmiReader reader(import.path);
-  auto types = reader.table(kRocmSmiLinkTypes);
+  auto types = reader.table(kLinkTypes);
   if (!types)
-    throw InputError(whole_file(reader.source()), fmt::format("holds no table '{}'", kRocmSmiLinkTypes),
-                     line_with(reader.source(), kBetween) ? kShowtopo.data()
-                     : line_with(reader.source(), "CPU Affinity")
-                         ? "nvidia-smi prints this: write --format nvidia-smi"
-                         : kShowtopo.data());
+    throw InputError(whole_file(reader.source()), fmt::format("holds no table '{}'", kLinkTypes), kShowtopo);
   const auto& first = types->gpus.front().span;
   check_is_amd(import, first);
   if (!import.amd)

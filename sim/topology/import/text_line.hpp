@@ -10,9 +10,6 @@
 
 namespace ddpsim {
 
-// The title of the table that only rocm-smi prints.
-inline constexpr std::string_view kRocmSmiLinkTypes = "Link Type between two GPUs";
-
 class TextLine {
  public:
   // The terminal's escape sequences are blanked; copying may have lost their first character.

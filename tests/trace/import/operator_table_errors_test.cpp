@@ -31,8 +31,9 @@ constexpr const char* kHeader =
 
 TEST(OperatorTableErrors, FilesInTheWrongOrder) {
   EXPECT_EQ(error_of(kTensors, kOperators),
-            "trace.csv:1:1: no column 'OperatorName'; the columns here are Index, TensorID, TensorShape, "
-            "TensorNumElement, TensorEachByte, TensorType, TensorStorgeid, gpuid");
+            "trace.csv: is a table of tensors, not a table of operators; ddpsim trace import OPERATORS.csv "
+            "trace.csv "
+            "--out layers.csv");
 }
 
 TEST(OperatorTableErrors, MissingColumns) {
