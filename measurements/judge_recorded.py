@@ -23,6 +23,8 @@ def set_of(name):
     words = name.split("-")
     if "compiled" in words:
         return "torch.compile"
+    if words[0] == "fsdp2" and "large" in words:
+        return "FSDP2, seen before"
     kinds = {"fsdp2": "FSDP2", "fsdp1": "FSDP1", "ddp": "DistributedDataParallel"}
     precisions = {"bf16": "bf16", "autocast": "autocast", "float32": "float32 and TF32", "tf32": "float32 and TF32"}
     return kinds.get(words[0]) or next(precisions[word] for word in words if word in precisions)

@@ -68,8 +68,7 @@ constexpr std::string_view kProfilerTrace = "a trace of the PyTorch profiler", k
                            kOperators = "a table of operators", kTensors = "a table of tensors",
                            kTrainingLog = "a training log", kNcclLog = "a log of NCCL",
                            kLayerTimes = "a table of layer times", kComputeTimes = "a table of compute times",
-                           kIterations = "a table of measured iterations",
-                           kRecordedStep = "a recording";
+                           kIterations = "a table of measured iterations", kRecordedStep = "a recording";
 
 constexpr std::string_view kImport = "ddpsim topology import FILE --out topology.yaml",
                            kTraceImport = "ddpsim trace import FILE --out trace.csv";
@@ -285,10 +284,11 @@ const std::vector<FileKind>& kinds() {
 }
 
 // Contents that files of these kinds are given for; others pass.
-constexpr std::array kContents{kProfilerTrace, kScenario,   kTopology,   kModel,        kLayerTrace, kTimes,
-                               kRecording,     kAllReduces, kDsConfig,   kGpu,          kSoftware,   kXml,
-                               kMatrix,        kPeers,      kRocm,       kSizes,        kOperators,  kTensors,
-                               kTrainingLog,   kNcclLog,    kLayerTimes, kComputeTimes, kIterations, kRecordedStep};
+constexpr std::array kContents{kProfilerTrace, kScenario,     kTopology,   kModel,       kLayerTrace,
+                               kTimes,         kRecording,    kAllReduces, kDsConfig,    kGpu,
+                               kSoftware,      kXml,          kMatrix,     kPeers,       kRocm,
+                               kSizes,         kOperators,    kTensors,    kTrainingLog, kNcclLog,
+                               kLayerTimes,    kComputeTimes, kIterations, kRecordedStep};
 
 // As a shell takes it.
 std::string quoted(const std::string& path) {

@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -153,9 +154,10 @@ void calibrate_step(const StepOptions& options) {
   check_outputs({{"--out", options.out}});
   auto scenario = resolve(Files(options.scenario), read_scenario(options));
   if (!scenario.is_timed_by_law())
-    throw InputError(fmt::format("{}: only a transformer's step, or a recorded script's, calibrates a software",
-                                 options.scenario),
-                     "name one: workload.model: llama-2-7b; a recorded trace has its times already");
+    throw InputError(
+        fmt::format("{}: only a transformer's step, or a recorded script's, calibrates a software",
+                    options.scenario),
+        "name one: workload.model: llama-2-7b; a recorded trace has its times already");
   auto [measured, source] = measured_step(options, scenario);
   const auto& before = scenario.software();
   auto precision = scenario.precision();

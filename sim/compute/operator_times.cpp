@@ -96,8 +96,8 @@ class Pacing {
 
  private:
   void add(const RecordedOperator& op) {
-    bool is_reducers = std::exchange(is_behind_gradient_, false) ||
-                       (is_waiting_for_buckets_ && op.phase == RecordedPhase::backward);
+    bool is_reducers =
+        is_copied_by_ddp(op, std::exchange(is_behind_gradient_, false), is_waiting_for_buckets_);
     if (class_of(op) == OperatorClass::none) return;
     auto block = op.module < recording_.modules.size() ? block_of(recording_.modules[op.module]) : block_;
     if (block.empty()) block = block_;
@@ -131,10 +131,10 @@ class Pacing {
   void add(const RecordedGradient&) { has_gradients_ = is_behind_gradient_ = true; }
 
   void end_pass() {
+    if (device_ <= Seconds()) return;  // what was launched so far counts to what comes
     auto items = std::exchange(items_, {});
     auto device = std::exchange(device_, {});
     double launches = std::exchange(launches_, 0);
-    if (device <= Seconds()) return;
     double longer = times_.law().paced(device, launches) / device;
     for (auto item : items) all_[item] = longer * all_[item];
   }
@@ -158,8 +158,12 @@ OperatorTimes::OperatorTimes(const Recording& recording, const GpuDescription& g
       precision_(
           usual_precision(recording, [this](const RecordedOperator& op) { return precision_of(op); })) {
   laws_.try_emplace(precision_, gpu, software, precision_);
+  auto has_law = [](const RecordedOperator& op) {
+    auto of = class_of(op);
+    return of == OperatorClass::product || of == OperatorClass::attention || of == OperatorClass::convolution;
+  };
   for (const auto& item : recording.items)
-    if (const auto* op = std::get_if<RecordedOperator>(&item); op && op->flops > 0)
+    if (const auto* op = std::get_if<RecordedOperator>(&item); op && has_law(*op))
       laws_.try_emplace(precision_of(*op), gpu, software, precision_of(*op));
 }
 
@@ -196,7 +200,8 @@ Seconds OperatorTimes::attention(const RecordedOperator& op) const {
   bool says_sizes = !op.shapes.empty() && op.shapes.front().size() == kDimensions && op.shapes.front()[3] > 0;
   if (!software.flash || software.attention <= 0 || !says_sizes)
     return std::max(law.products(op.flops), law.traffic(op.read + op.written));
-  auto tokens = static_cast<double>(std::max<std::int64_t>(1, op.shapes.front()[2]));
+  auto tokens =
+      static_cast<double>(std::max<std::int64_t>(1, op.shapes.front()[is_of_flash_attn(op) ? 1 : 2]));
   double met = 1;
   if (op.is_causal && software.causal_skip)
     met = (1 + 1 / tokens) / 2 + software.attention_ramp / (2 * tokens);

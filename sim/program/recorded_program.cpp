@@ -152,7 +152,7 @@ class Builder {
   }
 
   void add(const LaunchedCollective& one) {
-    Ops on;
+    auto on = stopped_;
     for (auto item : one.on)
       for (auto op : places_[item])
         if (std::ranges::count(on, op) == 0) on.push_back(op);
@@ -178,10 +178,11 @@ class Builder {
     places_[number_] = place_of(stream);
   }
 
-  // Nothing is launched before: on none of the streams.
+  // Nothing is launched before, on any stream; what it waited for earlier has ended.
   void add(const RecordedStop& stop) {
-    for (const auto& [stream, lane] : lanes_)
-      for (auto item : stop.on) await(streams_[stream], places_[item]);
+    stopped_.clear();
+    for (auto item : stop.on) stopped_.insert(stopped_.end(), places_[item].begin(), places_[item].end());
+    for (const auto& [stream, lane] : lanes_) await(streams_[stream], stopped_);
   }
 
   void add(const RecordedAllocation&) {}
@@ -196,6 +197,7 @@ class Builder {
   std::map<std::size_t, std::size_t> lanes_;          // by stream
   std::map<std::size_t, Stream> streams_;
   std::set<std::size_t> ends_;
+  Ops stopped_;              // what the host waited for last
   std::vector<Ops> places_;  // by item: the ops that have ended when it has
   std::map<Activity, std::size_t> counts_;
 };

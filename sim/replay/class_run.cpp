@@ -182,8 +182,9 @@ void ClassRun::record_wait(Lane& lane, const Op& op) {
   if (lane.number == 0) {
     auto last = std::max_element(op.after.begin(), op.after.end(),
                                  [&](auto a, auto b) { return ended_[a] < ended_[b]; });
-    bool broadcast = of_.program->ops[*last].activity == Activity::broadcast;
-    add_span(lane.spans, {broadcast ? Activity::broadcast : Activity::wait, 0, lane.since, end});
+    const auto& awaited = of_.program->ops[*last];
+    bool is_own = awaited.kind == Op::Kind::compute || awaited.activity == Activity::broadcast;
+    add_span(lane.spans, {is_own ? awaited.activity : Activity::wait, 0, lane.since, end});
   }
   lane.since = end;
 }

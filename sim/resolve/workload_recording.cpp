@@ -33,6 +33,21 @@ struct TimedKey {
   static std::size_t kept(const Value&) { return kKeptByRecording; }
 };
 
+// One that is not DistributedDataParallel's all-reduce or broadcast among all ranks, nor of a number that is
+// logged; null: there is none.
+const LaunchedCollective* other_collective(const Recording& recording) {
+  constexpr Bytes kLogged(1024);
+  for (const auto& item : recording.items) {
+    const auto* one = std::get_if<LaunchedCollective>(&item);
+    if (!one || one->is_of_cpu || !one->operation || recording.groups[one->group].count == 1) continue;
+    bool is_all = recording.groups[one->group].count == recording.world_size;
+    bool is_ddps = one->operation == Operation::broadcast ||
+                   (one->operation == Operation::all_reduce && one->phase == RecordedPhase::backward);
+    if (!is_all || !(is_ddps || one->bytes <= kLogged)) return one;
+  }
+  return nullptr;
+}
+
 // Any number of ranks have the gradients that DistributedDataParallel reduces; whatever else a script does
 // depends on how many there are.
 void check_strategy(const GivenJob& given, const Recording& recording) {
@@ -47,6 +62,12 @@ void check_strategy(const GivenJob& given, const Recording& recording) {
     throw InputError(place, "the recorded model is not under DistributedDataParallel", hint);
   if (int many = recording.micro_batches(); many > 1)
     throw InputError(place, fmt::format("the recorded step has {} micro-batches", many), hint);
+  if (const auto* other = other_collective(recording))
+    throw InputError(
+        place,
+        fmt::format("besides DistributedDataParallel's the recorded script has {}s over {} ranks",
+                    operation_words(*other->operation), recording.groups[other->group].count),
+        hint);
 }
 
 std::vector<Note> notes_of(const Recording& recording, const GpuDescription& gpu) {
@@ -60,6 +81,13 @@ std::vector<Note> notes_of(const Recording& recording, const GpuDescription& gpu
     notes.push_back({"recorded-compiled",
                      "of compiled regions the operators were recorded, not Inductor's kernels: element-wise "
                      "ones take half of their traffic, by a rule"});
+  bool is_uneven = std::ranges::any_of(recording.items, [](const auto& item) {
+    const auto* one = std::get_if<LaunchedCollective>(&item);
+    return one && one->is_uneven;
+  });
+  if (is_uneven)
+    notes.push_back(
+        {"recorded-splits", "all-to-alls with parts of unequal sizes take as long as with equal ones"});
   if (!recording.gpu.empty() && !is_device(gpu.name, recording.gpu) && !is_device(recording.gpu, gpu.name))
     notes.push_back(
         {"recorded-gpu", fmt::format("the script saw the GPU {}, and is timed on {}: what it chooses "
@@ -86,9 +114,12 @@ std::shared_ptr<const LayerTrace> find_recording(Files& files, const GivenJob& g
     try {
       auto precision = OperatorTimes(*recording, *gpu, chosen.software).precision();
       auto work = std::make_shared<RecordedWork>(RecordedWork{recording, *gpu, chosen.software, precision});
-      timed_now->trace = std::make_shared<const LayerTrace>(recorded_trace(timed(*work)));
+      auto step = timed(*work);
+      if (std::ranges::all_of(step->times, [](Seconds time) { return time <= Seconds(); }))
+        throw InputError("nothing in the recording takes time", "is it a step of training?");
+      timed_now->trace = std::make_shared<const LayerTrace>(recorded_trace(step));
       timed_now->work = std::move(work);
-      timed_now->notes = software_notes(chosen, *gpu, precision, "other recorded scripts");
+      timed_now->notes = software_notes(chosen, *gpu, precision, "recorded scripts");
       timed_now->doubts = compute_doubts(chosen.software, *gpu, precision, chosen.whose);
     } catch (const InputError& error) {
       throw error.at(place);

@@ -1,4 +1,5 @@
 // A recorded step as it is (`workload.recording`): what the script does on its streams, on every rank.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,12 +32,22 @@ struct RecordedPlan final : StrategyPlan {
   [[nodiscard]] HeldStates held(const HeldOf&) const override { return {}; }
 };
 
-void check_operations(const Recording& recording) {
+// That all ranks do as one does.
+void check_collectives(const Recording& recording) {
+  auto groups = recorded_groups(recording);
   for (const auto& item : recording.items) {
     const auto* one = std::get_if<LaunchedCollective>(&item);
-    if (one && one->operation && is_pair(*one->operation))
+    if (!one || std::ranges::count(groups, one->group) == 0) continue;
+    if (one->operation && is_pair(*one->operation))
       throw InputError(one->place, "a stage of a pipeline: what the other stages do is not in its recording",
                        "record a script without stages; models by their sizes have parallelism.pipeline");
+    const auto& group = recording.groups[one->group];
+    auto of_set = static_cast<std::int64_t>(group.count) * group.stride;
+    if (!group.ranks.empty() || group.first % of_set >= group.stride)
+      throw InputError(one->place,
+                       fmt::format("its group '{}' is not one of sets of {} ranks that tile the job",
+                                   group.name, group.count),
+                       "groups along the axes of a device mesh are simulated");
   }
 }
 
@@ -48,13 +59,15 @@ class Recorded final : public Strategy {
 
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     const auto& recording = *step_of(input.trace).recording;
-    check_operations(recording);
     if (input.world_size != recording.world_size)
       throw InputError(fmt::format("the script was recorded as one of {} ranks, and the job has {}",
                                    recording.world_size, input.world_size),
                        fmt::format("record it again: ddpsim record --world-size {} -- {}", input.world_size,
                                    recording.script.empty() ? "train.py" : recording.script.front()))
           .about("cluster.world_size");
+    if (input.ranks != input.world_size)
+      throw InputError("a recorded script runs on all ranks together", "remove cluster.groups")
+          .about("cluster.groups");
     if (input.choice.ddp.accumulation_steps != 1)
       throw InputError("the recording has the script's own micro-batches",
                        "remove ddp.accumulation_steps and batch.global")
@@ -65,17 +78,13 @@ class Recorded final : public Strategy {
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
     if (!choice.recording) return {CommunicatorUse()};
     const auto& recording = *choice.recording;
+    check_collectives(recording);
     auto groups = recorded_groups(recording);
     auto operations = recorded_operations(recording);
     std::vector<CommunicatorUse> all;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const auto& group = recording.groups[groups[i]];
       auto name = group.name.empty() ? fmt::format("group {}", groups[i]) : group.name;
-      if (!group.ranks.empty())
-        throw InputError(
-            fmt::format("communicator {}: its {} ranks are at no equal distances", name, group.count),
-            "groups along the axes of a device mesh are simulated")
-            .about("strategy");
       if (group.count == recording.world_size)
         all.push_back({"data", Joined::all, operations[i]});
       else

@@ -263,12 +263,13 @@ StepShares step_shares(const ModelStep& step) {
 }
 
 StepShares step_shares(const RecordedWork& work) {
-  return shares_by(work.software, work.precision, [work](const Software& software) mutable {
-    work.software = software;
-    Seconds all;
-    for (auto time : timed(work)->times) all += time;
-    return all;
-  });
+  return shares_by(work.software, work.precision,
+                   [with = RecordedWork(work)](const Software& software) mutable {
+                     with.software = software;
+                     Seconds all;
+                     for (auto time : timed(with)->times) all += time;
+                     return all;
+                   });
 }
 
 StepFit fit_step(Scenario scenario, const StepQuestion& question) {

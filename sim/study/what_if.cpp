@@ -28,7 +28,8 @@ IterationMetrics WhatIf::simulate(const Change& change) {
 void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
                     const std::function<bool(const StrategyTraits&)>& is) {
   auto is_possible = [&](const StrategyTraits& one) {
-    return is(one) && (!scenario.recorded || one.is_ddp);  // what shards does so in its script
+    // What shards does so in its script.
+    return is(one) && (!scenario.recorded || (one.is_ddp && scenario.recorded->recording->is_of_ddp()));
   };
   for (const auto& strategy : strategies_that(is_possible))
     if (strategy != scenario.strategy->name())

@@ -113,8 +113,12 @@ class Reader {
     }
     if (const auto* inputs = header.find("inputs"); inputs && !list(*inputs).empty())
       for (const auto& one : list(list(*inputs).front().value))
-        if (const auto& tensor = list(one.value); !tensor.empty())
-          result_.inputs.push_back(shape(tensor.front().value));
+        if (const auto& tensor = list(one.value); !tensor.empty()) {
+          auto& input = result_.inputs.emplace_back();
+          for (const auto& width : list(tensor.front().value))
+            input.shape.push_back(integer(width.value, 0, kLargestBatch));
+          if (tensor.size() > 1) input.dtype = text(tensor[1].value);
+        }
     for (const auto& one : list(header.at("groups"))) read_group(expect(one.value, Kind::object, "a group"));
     for (const auto& one : list(header.at("parameters"))) read_parameter(one.value);
     result_.modules = texts(header.at("modules"));
@@ -177,7 +181,10 @@ class Reader {
   std::vector<std::size_t> earlier(const JsonValue& value) {
     std::vector<std::size_t> all;
     for (const auto& one : list(value)) {
-      auto number = index(one.value, result_.items.size());
+      auto number = static_cast<std::size_t>(integer(one.value, 0, kMostElements));
+      if (number >= result_.items.size())
+        throw InputError(one.value.text.span, fmt::format("item {} does not come before this one", number),
+                         kAgain);
       const auto& item = result_.items[number];
       if (!std::holds_alternative<RecordedOperator>(item) && !std::holds_alternative<RecordedWait>(item) &&
           !std::holds_alternative<LaunchedCollective>(item))
@@ -227,6 +234,7 @@ class Reader {
     one.group = index(item.at("group"), result_.groups.size());
     take(item, "bytes", one.bytes, bytes);
     take(item, "cpu", one.is_of_cpu, truth);
+    one.is_uneven = item.find("splits") != nullptr;
     one.phase = word(item.at("phase"), kRecordedPhaseNames);
     one.on = earlier(item.at("on"));
     one.stream = stream(item);

@@ -47,10 +47,15 @@ std::string_view short_name(const RecordedOperator& op) {
 
 }  // namespace
 
+bool is_of_flash_attn(const RecordedOperator& op) {
+  return op.name.find("flash_attn") != std::string::npos;
+}
+
 OperatorClass class_of(const RecordedOperator& op) {
   if (op.written <= 0 && op.flops <= 0) return OperatorClass::none;
   auto name = short_name(op);
-  if (name.find("attention") != std::string_view::npos && op.flops > 0) return OperatorClass::attention;
+  bool is_attention = name.find("attention") != std::string_view::npos || is_of_flash_attn(op);
+  if (is_attention && op.flops > 0) return OperatorClass::attention;
   const auto* known = std::ranges::find(kKnown, name, &Known::name);
   if (known != kKnown.end()) return known->of;
   if (op.flops > 0) return OperatorClass::product;
@@ -59,11 +64,17 @@ OperatorClass class_of(const RecordedOperator& op) {
 
 bool is_copy_in(const RecordedOperator& op) {
   auto name = short_name(op);
-  return name == "all_gather_copy_in" || name.starts_with("chunk_cat") || name == "_chunk_cat";
+  return name == "all_gather_copy_in" || name.find("chunk_cat") != std::string_view::npos;
+}
+
+bool is_copied_by_ddp(const RecordedOperator& op, bool is_behind_gradient, bool is_waiting) {
+  if (op.phase != RecordedPhase::backward || !(is_behind_gradient || is_waiting)) return false;
+  auto name = short_name(op);
+  return name == "mul" || name == "div_" || name == "copy_" || name == "_foreach_copy_";
 }
 
 bool is_copy_out(const RecordedOperator& op) {
-  return op.name == "fsdp::split_with_sizes_copy";
+  return short_name(op) == "split_with_sizes_copy" && op.name.starts_with("fsdp");
 }
 
 }  // namespace ddpsim

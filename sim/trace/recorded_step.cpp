@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-// When things of the last micro-batch happen on the default stream, from the start of its backward pass.
+// When things happen on the default stream, forward and backward passes each for themselves.
 class Passes {
  public:
   explicit Passes(const RecordedStep& step) : recording_(*step.recording), step_(step) {}
@@ -19,7 +19,7 @@ class Passes {
     for (std::size_t i = 0; i < recording_.items.size(); ++i) {
       if (const auto* gradient = std::get_if<RecordedGradient>(&recording_.items[i])) {
         came_.insert_or_assign(gradient->parameter, backward_);
-        is_copied_ = true;
+        is_behind_gradient_ = true;
       } else if (const auto* op = std::get_if<RecordedOperator>(&recording_.items[i])) {
         add(*op, step_.times[i]);
       } else if (const auto* wait = std::get_if<RecordedWait>(&recording_.items[i])) {
@@ -31,21 +31,14 @@ class Passes {
 
  private:
   void add(const RecordedOperator& op, Seconds time) {
-    bool copies = std::exchange(is_copied_, false) && op.phase == RecordedPhase::backward;
-    if (op.stream != 0) return;
+    bool is_copied = is_copied_by_ddp(op, std::exchange(is_behind_gradient_, false), has_waited_);
+    if (op.stream != 0 || is_copied) return;
     switch (op.phase) {
       case RecordedPhase::forward:
-        if (std::exchange(is_in_backward_, false)) {
-          forward_ = backward_ = {};
-          came_.clear();
-          modules_.clear();
-        }
         forward_ += time;
         break;
       case RecordedPhase::recompute:
       case RecordedPhase::backward:
-        is_in_backward_ = true;
-        if (copies || has_waited_) break;  // what copies gradients into buckets, and back
         backward_ += time;
         if (op.module < recording_.modules.size()) modules_[recording_.modules[op.module]] = backward_;
         break;
@@ -79,8 +72,7 @@ class Passes {
     trace.optimizer = optimizer_;
     std::vector<std::pair<Seconds, std::size_t>> order;  // the later registered come first
     for (std::size_t i = recording_.parameters.size(); i-- > 0;)
-      if (const auto& one = recording_.parameters[i]; one.is_trained && one.elements > 0)
-        order.emplace_back(ready(i), i);
+      if (recording_.parameters[i].is_trained) order.emplace_back(ready(i), i);
     if (order.empty()) throw InputError("the recording trains no parameter", "is it a step of training?");
     std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
     order.back().first = std::max(order.back().first, backward_);
@@ -89,7 +81,7 @@ class Passes {
       const auto& one = recording_.parameters[parameter];
       registered.emplace_back(parameter, trace.gradients.size());
       trace.gradients.push_back({.name = SharedText(one.name),
-                                 .elements = one.elements,
+                                 .elements = std::max<std::int64_t>(1, one.elements),  // it may have no shard
                                  .dtype = find_dtype(one.dtype).value_or(DType::float32),
                                  .ready = when,
                                  .ready_spread = {}});
@@ -102,16 +94,19 @@ class Passes {
   const Recording& recording_;
   const RecordedStep& step_;
   Seconds forward_, backward_, optimizer_;
-  bool is_in_backward_ = false, is_copied_ = false, has_waited_ = false;
+  bool is_behind_gradient_ = false, has_waited_ = false;
   std::map<std::size_t, Seconds> came_;                  // by parameter
   std::map<std::string, Seconds, std::less<>> modules_;  // when their last operator ends
 };
 
-// Whether every rank has samples of its own: all of them communicate together or not at all.
+// Whether every rank has samples of its own: all of them communicate together, and not between the operators
+// of a pass, unless DistributedDataParallel is what joins them.
 bool is_data_parallel(const Recording& recording) {
   return std::ranges::all_of(recording.items, [&](const auto& item) {
     const auto* one = std::get_if<LaunchedCollective>(&item);
-    return !one || one->is_of_cpu || recording.groups[one->group].count == recording.world_size;
+    if (!one || one->is_of_cpu || recording.groups[one->group].count == 1) return true;
+    if (recording.groups[one->group].count != recording.world_size) return false;
+    return recording.is_of_ddp() || one->stream != 0 || one->phase == RecordedPhase::optimizer;
   });
 }
 
@@ -120,10 +115,11 @@ bool is_data_parallel(const Recording& recording) {
 LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step) {
   auto trace = Passes(*step).trace();
   const auto& recording = *step->recording;
-  if (!recording.inputs.empty() && !recording.inputs.front().empty() && is_data_parallel(recording)) {
-    const auto& shape = recording.inputs.front();
-    trace.metadata.batch_size = recording.micro_batches() * shape[0];
-    if (shape.size() == 2) trace.metadata.sequence_length = shape[1];
+  if (!recording.inputs.empty() && is_data_parallel(recording)) {
+    const auto& [shape, dtype] = recording.inputs.front();
+    if (!shape.empty() && shape[0] > 0) trace.metadata.batch_size = recording.micro_batches() * shape[0];
+    bool has_tokens = shape.size() == 2 && shape[1] > 0 && dtype.starts_with("int");
+    if (has_tokens) trace.metadata.sequence_length = shape[1];
   }
   trace.metadata.torch = recording.torch;
   trace.metadata.source = "a recorded script";

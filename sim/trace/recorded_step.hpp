@@ -13,9 +13,9 @@ struct RecordedStep {
   std::vector<Seconds> times;  // by item; of an operator what it takes on its stream, of others nothing
 };
 
-// The last micro-batch: gradients when they come, or (without DistributedDataParallel) when the backward pass
-// of their module ends; without what DistributedDataParallel itself copies. `step` is all of it. Throws
-// InputError where nothing is trained.
+// All micro-batches together: gradients when they come last, or (without DistributedDataParallel) when the
+// backward pass of their module ends; without what DistributedDataParallel itself copies. `step` is all of
+// it. Throws InputError where nothing is trained.
 LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step);
 
 }  // namespace ddpsim

@@ -39,6 +39,7 @@ struct LaunchedCollective {
   RecordedPhase phase{};
   std::vector<std::size_t> on;
   bool is_of_cpu = false;
+  bool is_uneven = false;  // of an all-to-all: its parts are not alike
   std::size_t stream = 0;
   SourceSpan place;
 };
@@ -83,6 +84,10 @@ struct RecordedGroup {
   int first = 0, stride = 1, count = 1;
   std::vector<int> ranks = {};  // where they are at no equal distances
 };
+struct RecordedTensor {
+  std::vector<std::int64_t> shape;
+  std::string dtype;
+};
 struct RecordedParameter {
   std::string name;
   std::int64_t elements = 0;  // on this rank
@@ -97,7 +102,7 @@ struct Recording {
   int world_size = 1, rank = 0;
   std::string gpu;                                     // which one the script saw
   bool matmul_in_tf32 = false, cudnn_in_tf32 = false;  // products and convolutions of float32
-  std::vector<std::vector<std::int64_t>> inputs;       // of the model's first call
+  std::vector<RecordedTensor> inputs;                  // of the model's first call
   std::vector<RecordedGroup> groups;
   std::vector<RecordedParameter> parameters;
   std::vector<std::string> modules;
@@ -120,8 +125,13 @@ enum class OperatorClass {
   none          // no kernel
 };
 OperatorClass class_of(const RecordedOperator& op);
+// Of the package flash-attn, whose tensors have tokens before heads.
+bool is_of_flash_attn(const RecordedOperator& op);
 // Of copies those into and out of what collectives communicate.
 bool is_copy_in(const RecordedOperator& op);
 bool is_copy_out(const RecordedOperator& op);
+// Whether DistributedDataParallel itself launched it: right behind a gradient that came, or once it waits for
+// its buckets.
+bool is_copied_by_ddp(const RecordedOperator& op, bool is_behind_gradient, bool is_waiting);
 
 }  // namespace ddpsim

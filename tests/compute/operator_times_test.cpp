@@ -83,6 +83,23 @@ TEST(OperatorTimes, CausalAttentionTakesHalf) {
   EXPECT_EQ(causal.of_it(), all.of_it());
 }
 
+// Its tensors have tokens before heads.
+TEST(OperatorTimes, FlashAttnIsAttention) {
+  auto op = of("flash_attn::_flash_attn_forward",
+               {{8, 1024, 16, 128}, {8, 1024, 16, 128}, {8, 1024, 16, 128}}, 1e12);
+  op.is_causal = true;
+  Times times(op);
+  EXPECT_EQ(times.of_it(), times.law().attention_kernel(1e12 * (1 + 1.0 / 1024) / 2, 128));
+}
+
+// Without a formula of PyTorch's a product is that of its shapes all the same.
+TEST(OperatorTimes, ProductsNeedNoOperations) {
+  auto op = of("mm", {{8192, 1024}, {1024, 4096}}, 0);
+  op.dtype = "float32";
+  Times times(op);
+  EXPECT_EQ(times.of_it(), times.law(Precision::float32).product({8192, 4096, 1024}));
+}
+
 TEST(OperatorTimes, OthersTakeWhatTheyMove) {
   auto gelu = of("gelu", {}, 0);
   Times eager_gelu(gelu);

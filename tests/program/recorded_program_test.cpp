@@ -91,6 +91,47 @@ TEST(RecordedProgram, NothingIsLaunchedWhileTheHostStops) {
   EXPECT_EQ(ops[3].after, Ops{1});
 }
 
+// Nor a collective of what was there before.
+TEST(RecordedProgram, CollectivesWaitForTheHostToo) {
+  auto ops = Step({kernel(kForward), kernel(kForward, 1), RecordedStop{"synchronize", {1}},
+                   launch(Operation::all_reduce, 8, {0})})
+                 .ops();
+  ASSERT_EQ(ops[2].kind, Op::Kind::collective);
+  EXPECT_EQ(ops[2].after, (Ops{0, 1}));
+}
+
+// What follows a gradient is not always DistributedDataParallel's.
+TEST(RecordedTrace, OnlyCopiesOfGradientsAreLeftOut) {
+  EXPECT_TRUE(is_copied_by_ddp(kernel(kBackward, 0, "mul"), true, false));
+  EXPECT_FALSE(is_copied_by_ddp(kernel(kBackward, 0, "mm"), true, false));
+  EXPECT_FALSE(is_copied_by_ddp(kernel(kBackward, 0, "mul"), false, false));
+  EXPECT_TRUE(is_copied_by_ddp(kernel(kBackward, 0, "copy_"), false, true));
+  EXPECT_FALSE(is_copied_by_ddp(kernel(kOptimizer, 0, "copy_"), false, true));
+}
+
+// Samples are a rank's own where all ranks communicate together, and not between a pass' operators; tokens
+// are integers.
+TEST(RecordedTrace, CountsSamplesWhereEachRankHasItsOwn) {
+  auto trace_of = [](std::vector<RecordedItem> items, const char* dtype = "int64") {
+    Step step(std::move(items));
+    auto recording = std::make_shared<Recording>(*step.step.recording);
+    recording->parameters = {{"w", 3, "float32", true, {3}}};
+    recording->inputs = {{{8, 16}, dtype}};
+    step.step.recording = recording;
+    return recorded_trace(std::make_shared<const RecordedStep>(step.step));
+  };
+  auto gather = launch(Operation::all_gather, 8, {0});
+  auto of_unit = gather;
+  of_unit.stream = 1;
+  auto plain = trace_of({kernel(kForward), of_unit, kernel(kBackward), kernel(kForward)});
+  EXPECT_EQ(plain.metadata.batch_size, 16) << "two micro-batches";
+  EXPECT_EQ(plain.metadata.sequence_length, 16);
+  EXPECT_FALSE(trace_of({kernel(kForward), of_unit}, "float32").metadata.sequence_length);
+  EXPECT_FALSE(trace_of({kernel(kForward), gather}).metadata.batch_size);
+  EXPECT_FALSE(trace_of({kernel(kForward), launch(Operation::all_reduce, 8, {0}, 1)}).metadata.batch_size);
+  EXPECT_TRUE(trace_of({kernel(kForward), launch(Operation::all_reduce, 8, {0}, 2)}).metadata.batch_size);
+}
+
 TEST(RecordedProgram, AStepEndsWithAllOfIt) {
   auto program = recorded_program(
       Step({kernel(kForward), kernel(kForward, 1), launch(Operation::all_reduce, 8, {0})}).step);
@@ -138,7 +179,7 @@ TEST(RecordedTrace, GradientsComeAsTheHooksSayWithoutWhatBucketsCopy) {
 }
 
 // Without hooks a gradient is there when the backward pass of its module has ended; of several micro-batches
-// the last counts.
+// the time of all of them counts.
 TEST(RecordedTrace, GradientsComeWithTheirModules) {
   auto of = [](RecordedPhase phase, std::size_t module) {
     auto op = kernel(phase);
@@ -155,11 +196,11 @@ TEST(RecordedTrace, GradientsComeWithTheirModules) {
   step.step.recording = recording;
   EXPECT_EQ(recording->micro_batches(), 2);
   auto trace = recorded_trace(std::make_shared<const RecordedStep>(step.step));
-  EXPECT_EQ(trace.forward, Seconds(2));
+  EXPECT_EQ(trace.forward, Seconds(3));
   ASSERT_EQ(trace.gradients.size(), 2U);
   EXPECT_EQ(trace.gradients[0].name, "blocks.1.up.weight");
-  EXPECT_EQ(trace.gradients[0].ready, Seconds(1));
-  EXPECT_EQ(trace.gradients[1].ready, Seconds(2));
+  EXPECT_EQ(trace.gradients[0].ready, Seconds(2));
+  EXPECT_EQ(trace.gradients[1].ready, Seconds(3));
 }
 
 }  // namespace

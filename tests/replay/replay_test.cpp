@@ -247,6 +247,14 @@ TEST(Replay, ALaneWaitsWhileAnotherWorks) {
   EXPECT_EQ(result.classes[0].others[0][0].start, Seconds(3));
 }
 
+// Waiting for another stream of one's own is no communication.
+TEST(Replay, AWaitForALaneIsThatLanesWork) {
+  auto result = Job{{{1, {beside(1), compute(1, {0})}}}, {{0}}}.run();
+  ASSERT_EQ(result.classes[0].compute.size(), 2U);
+  EXPECT_EQ(result.classes[0].compute[0].activity, Activity::copy_in);
+  EXPECT_EQ(result.classes[0].compute[1].start, Seconds(1));
+}
+
 // Ops that take no time on one lane let another go on, and chains of them.
 TEST(Replay, LanesUnblockOneAnotherAtOnce) {
   auto result =

@@ -49,7 +49,7 @@ TEST(RecordedScript, ItsBucketsAreThoseOfTheReducer) {
     std::vector<Bytes> buckets;
     for (const auto& bucket : by_rules.plan.buckets) buckets.push_back(bucket.bytes);
     EXPECT_EQ(buckets, all_reduces(as_recorded)) << name;
-    EXPECT_NEAR(seconds(by_rules) / seconds(as_recorded), 1, 0.03) << name;
+    EXPECT_NEAR(seconds(by_rules) / seconds(as_recorded), 1, 0.05) << name << ", without its copies";
   }
 }
 
@@ -88,7 +88,7 @@ TEST(RecordedScript, ItsProgramAsTextTakesAsLong) {
 // The GPU works on one thing or on two, and is idle only where it waits: the passes and the copies of a step
 // of one rank take what its operators take.
 TEST(RecordedScript, WorkIsConserved) {
-  auto one = scenario("fsdp2-large-4x1024", {"collective.scale={latency: 0, bandwidth: 1e6}"});
+  auto one = scenario("fsdp2-large-4x1024", {"collective.scale={latency: 0.001, bandwidth: 1000}"});
   Seconds work;
   for (auto time : one.trace->step->times) work += time;
   EXPECT_NEAR(seconds(one) / work.value(), 1, 0.005);

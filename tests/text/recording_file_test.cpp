@@ -47,7 +47,8 @@ TEST(RecordingFile, SaysWhatWasRecorded) {
   EXPECT_FALSE(recording.matmul_in_tf32);
   EXPECT_TRUE(recording.cudnn_in_tf32);
   ASSERT_EQ(recording.inputs.size(), 1U);
-  EXPECT_EQ(recording.inputs[0], (std::vector<std::int64_t>{8, 1024}));
+  EXPECT_EQ(recording.inputs[0].shape, (std::vector<std::int64_t>{8, 1024}));
+  EXPECT_EQ(recording.inputs[0].dtype, "int64");
   ASSERT_EQ(recording.groups.size(), 2U);
   EXPECT_EQ(recording.groups[0].count, 64);
   EXPECT_EQ(recording.groups[1].ranks, (std::vector<int>{0, 1, 3}));
@@ -98,7 +99,7 @@ TEST(RecordingFile, SaysWhereItIsBroken) {
       {"[1]", "this is no recording"},
       {kHeader, "the recording has no operators"},
       {kHeader + kItems + "{\"wait\":[9]", "step.jsonl:10:"},
-      {kHeader + kItems + "{\"wait\":[8]}", "step.jsonl:10:10"},
+      {kHeader + kItems + "{\"wait\":[8]}", "item 8 does not come before this one"},
       {kHeader + kItems + "{\"wait\":[0]}", "item 0 is no operator, collective or wait"},
       {kHeader + kItems + "{\"free\":0}", "storage 0 is not there"},
       {kHeader + kItems + "{\"sleep\":1}", "an item is an operator"},

@@ -13,9 +13,13 @@ const When kHooks{[](const Job& job) { return job.strategy->traits.has_gradient_
                   "strategies ddp and overlap of several ranks that reduce"};
 const When kLaunches{[](const Job& job) { return job.strategy->traits.all_reduces && job.reduces(); },
                      "strategies naive, flat, overlap and ddp of several ranks that reduce"};
-const When kNoFile{[](const Job& job) { return !job.strategy->traits.is_of_file; },
-                   "strategies that are no program's"};
-const When kMemoryCopies{[](const Job& job) { return !job.strategy->traits.has_servers && job.reduces(); },
+const When kNoFile{
+    [](const Job& job) { return !job.strategy->traits.is_of_file && !job.strategy->traits.is_of_recording; },
+    "strategies that are no program's"};
+const When kMemoryCopies{[](const Job& job) {
+                           const auto& traits = job.strategy->traits;
+                           return !traits.has_servers && !traits.is_of_recording && job.reduces();
+                         },
                          "several ranks that reduce, without parameter servers"};
 const When kPasses{[](const Job& job) { return kMemoryCopies.applies(job) && kNoFile.applies(job); },
                    "several ranks that reduce, without parameter servers, and no program"};

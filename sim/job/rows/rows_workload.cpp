@@ -226,7 +226,7 @@ Type<Workload> workload_rows() {
           .usually("none")
           .key<&Workload::model>("model", any(),
                                  "Transformer: a name, a file, a config.json of Hugging Face, or its sizes")
-          .usually("required without `workload.trace`")
+          .usually("required without `workload.trace` or `workload.recording`")
           .key<&Workload::micro_batch>("micro_batch", maybe(whole<std::int64_t>(1, kLargestBatch)),
                                        "Samples that a GPU computes at once")
           .usually("required with a model")
