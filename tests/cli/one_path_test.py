@@ -9,8 +9,8 @@ cluster: {topology: superpod-h100, world_size: 64}
 """
 # A section `expert`, though no experts are shared, makes it one whose GPUs share a model.
 DEGREES_OF_1 = ("parallelism={tensor: 1}", "expert={dispatcher: all_to_all}")
-# Neither is a strategy of ranks that share models: one process has all GPUs; others than ranks hold the parameters.
-NOT_SHARED = {"data_parallel", "parameter_server"}
+# None is a strategy of ranks that share models: one process has all GPUs; others than ranks hold the parameters; a recorded script is no model.
+NOT_SHARED = {"data_parallel", "parameter_server", "recorded"}
 # What else a strategy does must be the same, too.
 OPTIONS = {
     "ddp": (["ddp.bucket_cap=100MiB", "ddp.accumulation_steps=3"], ["ddp.comm_hook=bf16", "ddp.gradient_as_bucket_view=true"], ["ddp.bucket_caps=[1MiB, 50MiB, 25MiB]", 'ddp.torch="2.11"'],
