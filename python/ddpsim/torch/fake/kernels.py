@@ -61,9 +61,7 @@ def _function(patches: Patches, recorder: Any, known: Kernel) -> None:
         module = importlib.import_module(path)
     except ImportError:
         module = _absent(patches, path)
-    before = getattr(module, name, None)
-    setattr(module, name, _called(recorder, known))
-    patches.callback(setattr, module, name, before)
+    patches.put(module, name, _called(recorder, known))
 
 
 def _absent(patches: Patches, path: str) -> types.ModuleType:
@@ -77,7 +75,7 @@ def _absent(patches: Patches, path: str) -> types.ModuleType:
             module.__version__ = "0"  # type: ignore[attr-defined]
             patches.callback(sys.modules.pop, part, None)
             if i > 1:
-                setattr(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
+                patches.put(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
     return sys.modules[path]
 
 

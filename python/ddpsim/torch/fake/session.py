@@ -158,9 +158,10 @@ class RecordedStep:
             self._classify()
             self._parameters = self._names()
             gc.collect()
-            gc.disable()    # when cycles are collected would depend on what else is in the process
             assert self._patches is not None
-            self._patches.callback(gc.enable)
+            if gc.isenabled():
+                gc.disable()    # when cycles are collected would depend on what else is in the process
+                self._patches.callback(gc.enable)
             self._phases.start()
             self._tape.start()
             self._memory.start()
