@@ -378,7 +378,7 @@ def test_an_operator_without_a_fake_implementation(tmp_path):
     (dict(world_size=0), "world_size is 0; the least is 1"),
     (dict(world_size=8, rank=8), "rank is 8; ranks of 8 are 0 to 7"),
     (dict(world_size=8, step=1), "step is 1; the least is 2, as buckets and states are made in the first"),
-    (dict(world_size=8, gpu="h100"), "gpu is 'h100'; recording knows v100-sxm2-32gb, t4, "),
+    (dict(world_size=8, gpu="h100"), "gpu is 'h100'; ddpsim knows a10, a100-pcie-40gb, "),
     (dict(world_size=8, assume={"sort": 0.5}), "--assume sort: no such word; there are masked_select, nonzero, repeat_interleave, unique"),
     (dict(world_size=8, assume={"nonzero": 2}), "--assume nonzero=2: it is a share of the elements, from 0 to 1"),
 ])

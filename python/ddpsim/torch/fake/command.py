@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--rank", type=int, default=None, metavar="R", help="the rank that is recorded (default: 0)")
     which.add_argument("--ranks", type=_ranks, default=[], metavar="R,R...|stages", help="several, a file for each; stages: rank 0 and those of its pipeline")
     made.add_argument("--step", type=int, default=3, metavar="K", help="the step of the optimizer that is recorded, from 2 (default: 3)")
-    made.add_argument("--gpu", default="h100-sxm", metavar="NAME", help="the GPU that the script sees (default: h100-sxm)")
+    made.add_argument("--gpu", default="h100-sxm", metavar="NAME", help="the GPU that the script sees, of 'ddpsim list gpus' (default: h100-sxm)")
     made.add_argument("--gpus-per-node", type=int, default=8, metavar="N", help="for LOCAL_RANK and the like (default: 8)")
     made.add_argument("--assume", type=_assumption, action="append", default=[], metavar="OPERATOR=SHARE",
                       help="results whose size depends on values: nonzero=0.5 takes half of the elements")

@@ -15,7 +15,7 @@ import torch
 from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, triton_kernels
 from ddpsim.torch.fake.calls import Calls
 from ddpsim.torch.fake.collectives import Collectives
-from ddpsim.torch.fake.cuda import GPUS, Gpu
+from ddpsim.torch.fake.gpus import Gpu, find_gpu
 from ddpsim.torch.fake.kernels import stand_ins
 from ddpsim.torch.fake.memory import Memory
 from ddpsim.torch.fake.mode import Recorder
@@ -109,7 +109,7 @@ class RecordedStep:
         collectives = Collectives(streams, self._memory, self._phases, values_of)
         fakes = surroundings.fake_mode(patches)
         recorder = self._recorder = Recorder(streams, self._memory, self._phases, values_of, collectives, fakes)
-        cuda.install(patches, streams, self._memory, GPUS[self._gpu], self._gpus_per_node, local_rank)
+        cuda.install(patches, streams, self._memory, find_gpu(self._gpu), self._gpus_per_node, local_rank)
         groups.install(patches, tape, collectives, self.world_size, self.rank, self._mail)
         self._phases.install(patches)
         surroundings.reducer(patches, recorder, collectives, self._gradient_hook)
@@ -206,7 +206,7 @@ class RecordedStep:
         tape.recording = False
         settle(tape.items)
         peak, at_peak = self._memory.finish()
-        gpu: Gpu = GPUS[self._gpu]
+        gpu: Gpu = find_gpu(self._gpu)
         self.items = tape.items
         self.header = {
             "torch": torch.__version__, "script": self._script, "world_size": self.world_size, "rank": self.rank, "gpus_per_node": self._gpus_per_node,
@@ -252,7 +252,7 @@ def trace_step(world_size: int, rank: int = 0, *, gpu: str = "h100-sxm", gpus_pe
         print(step.flops, step.memory["peak"], len(step.collectives))
 
     step: which step of the first optimizer, from 2 (DDP rebuilds its buckets in the first, and Adam makes its states). gpu: whose properties the
-    script sees, a name of GPUS (ddpsim.torch.fake.cuda). assume: the share of elements that operators give whose result depends on values
+    script sees, by its name in ddpsim (ddpsim.presets("gpus")). assume: the share of elements that operators give whose result depends on values
     ({"nonzero": 0.5}). mail: a folder in which ranks that are recorded one after another leave objects for each other. script: what the file
     says was recorded; sys.argv by default. Raises ValueError for what it is given, Unsupported for what a script does that cannot be recorded.
     """
@@ -264,8 +264,7 @@ def trace_step(world_size: int, rank: int = 0, *, gpu: str = "h100-sxm", gpus_pe
         raise ValueError(f"step is {step}; the least is 2, as buckets and states are made in the first")
     if gpus_per_node < 1:
         raise ValueError(f"gpus_per_node is {gpus_per_node}; the least is 1")
-    if gpu not in GPUS:
-        raise ValueError(f"gpu is {gpu!r}; recording knows {', '.join(GPUS)}")
+    find_gpu(gpu)
     check_assumptions(assume or {})
     return RecordedStep(world_size, rank, gpu, gpus_per_node, step, None if out is None else Path(out).absolute(), dict(assume or {}),
                         None if mail is None else Path(mail).absolute(), list(sys.argv if script is None else script))
