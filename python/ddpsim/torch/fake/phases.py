@@ -24,6 +24,7 @@ class Phases:
         self.roots: list[Any] = []        # modules that the script itself calls
         self.inputs: list[list[Any]] = []
         self.optimizers: list[Any] = []
+        self._first: Any = None
         self.steps = 0
         self.forward_began: Callable[[], None] = lambda: None
         self.forward_ended: Callable[[], None] = lambda: None
@@ -175,11 +176,12 @@ class Phases:
 
     def _step_ends(self, optimizer: Any, *_: Any) -> None:
         self._stepping -= 1
-        if self._stepping:    # an optimizer within another, as ZeroRedundancyOptimizer has
-            return
         if not any(optimizer is known for known in self.optimizers):
             self.optimizers.append(optimizer)
-        if optimizer is self.optimizers[0]:    # of several, the first counts
+        if self._stepping:    # an optimizer within another, as ZeroRedundancyOptimizer has
+            return
+        self._first = self._first or optimizer
+        if optimizer is self._first:    # of several, the first counts
             self.steps += 1
             self._outside = "forward"
             self.step_ended(self.steps)

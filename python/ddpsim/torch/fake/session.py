@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, triton_kernels
+from ddpsim.torch.fake import batch_norm, cuda, file, groups, guard, higher_order, surroundings, triton_kernels
 from ddpsim.torch.fake.calls import Calls
 from ddpsim.torch.fake.collectives import Collectives
 from ddpsim.torch.fake.gpus import Gpu, find_gpu
@@ -120,6 +120,8 @@ class RecordedStep:
         surroundings.compilers(patches, tape, self._phases)
         surroundings.launchers(patches)
         triton_kernels.install(patches, recorder)
+        batch_norm.install(patches, recorder, values_of)
+        higher_order.install(patches, Recorder)
         stand_ins(patches, recorder)
         values_of.read(patches)
         patches.enter_context(warnings.catch_warnings())
