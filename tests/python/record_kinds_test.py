@@ -11,7 +11,7 @@ if RELEASE < (2, 4) or not torch.distributed.is_available():
 
 import ddpsim.torch
 from ddpsim.torch import Unsupported
-from recorded.running import command, record, script
+from recorded.running import command, record, record_script, script
 
 
 @pytest.mark.parametrize(("body", "message"), [
@@ -19,6 +19,17 @@ from recorded.running import command, record, script
     ("x = x[x > 0]", "train.py:7: index: what depends on values cannot be recorded\nhint: --assume nonzero=0.5 takes half of the elements"),
     ("x.argmax(1).tolist()", "train.py:7: tolist() of integers of shape (4,) on a GPU: their values are not computed\n"
                              "hint: sizes that depend on values cannot be recorded; counts by bincount or histc are taken as equal"),
+    ("import apex.optimizers", "train.py:7: apex has kernels of its own, and cannot be loaded here (No module named 'apex')\n"
+                               "hint: record with torch.optim's and torch.nn's own (Megatron-LM: without --gradient-accumulation-fusion and the like)"),
+    ("import transformer_engine.pytorch", "train.py:7: transformer_engine has kernels of its own, and cannot be loaded here (No module named 'transformer_engine')\n"
+                                          "hint: record with the framework's own layers (Megatron-LM: --transformer-impl local)"),
+    ("import horovod.torch", "train.py:7: Horovod loads kernels of its own and is not supported by recordings\n"
+                             "hint: ddpsim has its strategies (ddpsim list strategies); simulate the job from its sizes"),
+    ("x[x > 0] = 0; torch.masked_select(x, x > 0)", "train.py:7: masked_select: what depends on values cannot be recorded\n"
+                                                    "hint: --assume masked_select=0.5 takes half of the elements"),
+    ("torch.unique(x)", "train.py:7: _unique2: what depends on values cannot be recorded\nhint: --assume unique=0.5 takes half of the elements"),
+    ("x.argmax(1).cpu().numpy()", "train.py:7: numpy() of integers of shape (4,) on a GPU: their values are not computed\n"
+                                  "hint: sizes that depend on values cannot be recorded; counts by bincount or histc are taken as equal"),
     ("torch.cuda.CUDAGraph()", "train.py:7: CUDA graphs cannot be recorded\nhint: record without them; they change the pace of the host only"),
     ("raise SystemExit", "the script ended after 0 steps of its optimizer; step 3 was to be recorded\nhint: only torch.optim's optimizers are seen"),
 ])
@@ -26,7 +37,7 @@ def test_what_cannot_be_recorded(tmp_path, monkeypatch, body, message):
     monkeypatch.chdir(tmp_path)
     path = script(tmp_path, body)
     with pytest.raises(Unsupported) as raised:
-        record(8, (path.name,))
+        record_script(8, path.name)
     assert str(raised.value) == message
 
 
@@ -167,3 +178,70 @@ optimizer = Outer(layer.parameters())""")
     path.write_text(text)
     step = record(8, (str(path),))
     assert step.memory["at_peak"]["optimizer"] == 2 * (512 + 512)    # two moments of a weight of 256 and a bias of 32 bytes
+
+
+def test_flash_attn_stands_in(tmp_path):
+    """The package's functions by PyTorch's flash kernel: 2 sequences of 32, 4 heads of 16, once packed."""
+    path = tmp_path / "train.py"
+    path.write_text("""\
+import torch
+from flash_attn import flash_attn_func, flash_attn_varlen_func
+layer = torch.nn.Linear(64, 192).cuda().bfloat16()
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+for step in range(3):
+    q, k, v = layer(torch.randn(2, 32, 64, device="cuda", dtype=torch.bfloat16)).view(2, 32, 3, 4, 16).unbind(2)
+    ends = 32 * torch.arange(3, device="cuda", dtype=torch.int32)
+    packed = flash_attn_varlen_func(*(part.reshape(64, 4, 16) for part in (q, k, v)), ends, ends, 32, 32, causal=True)
+    (flash_attn_func(q, k, v, causal=True) + packed.view(2, 32, 4, 16)).sum().backward()
+    optimizer.step()
+""")
+    refused = command("--world-size", 8, "--out", tmp_path / "step.json", "--", path)
+    assert refused.returncode == 2 and "flash_attn has kernels of its own" in refused.stderr and "hint: --kernels flash_attn stands in for it" in refused.stderr
+    done = command("--world-size", 8, "--kernels", "flash_attn", "--out", tmp_path / "step.json", "--", path)
+    assert done.returncode == 0, done.stderr
+    items = [item for item in map(json.loads, (tmp_path / "step.json").read_text().splitlines()[1:]) if "attention" in item.get("operator", "")]
+    scores = 2 * 4 * 32 * 32
+    assert [(item["phase"], item["flops"], item["causal"]) for item in items] == 2 * [("forward", 2 * scores * 2 * 16, True)] + 2 * [("backward", 2 * scores * 5 * 16, True)]
+
+
+def test_numbers_are_finite(tmp_path):
+    """DeepSpeed, and scripts that watch their losses, ask before they step."""
+    body = "big = torch.randn(300, 300, device='cuda')\nassert torch.isfinite(big).all() and not big.isnan().any()\n" \
+           "assert not big.isinf().logical_or(big.isnan()).float().max().item() and torch.isfinite(x.sum())"
+    assert not record(8, (str(script(tmp_path, body)),)).notes
+
+
+def test_copies_between_host_and_gpu(tmp_path):
+    """The host waits for them unless it is told not to, and what is known comes back as it was."""
+    body = "state = torch.arange(5000, dtype=torch.int16)\nback = state.cuda(non_blocking=True).to('cpu')\nassert type(back) is torch.Tensor and back.equal(state)\n" \
+           "x.detach().to('cpu', non_blocking=True)"
+    step = record(8, (str(script(tmp_path, body)),))
+    (stop,) = (item for item in step.items if "host" in item)
+    assert stop["host"] == "copy" and step.items[stop["on"][0]]["operator"] == "_to_copy"
+
+
+def test_what_scripts_ask_of_tensors(tmp_path):
+    """Addresses that differ, numbers that are printed, data that is exchanged, lists of numbers, the current GPU of rank 3, generators."""
+    body = "a, b = torch.empty(8, device='cuda'), torch.empty(8, device='cuda')\nassert len({a.data_ptr(), b.data_ptr(), a[2:].data_ptr()}) == 3\n" \
+           "assert a[2:].data_ptr() - a.data_ptr() == 8\nassert f'{x.sum():.2f}' == '1.00'\n" \
+           "weight = torch.nn.Parameter(torch.ones(3))\nweight.data = weight.data.cuda()\nassert weight.device == torch.device('cuda', 3) and weight.requires_grad\n" \
+           "assert torch.tensor([a.norm(), 2.0]).tolist() == [1.0, 2.0]\n" \
+           "assert torch.tensor([1.0], device='cuda').device == a.new_tensor([1]).device == torch.as_tensor([1], device='cuda').device == a.device == torch.device('cuda', 3)\n" \
+           "generator = torch.Generator(device='cuda').manual_seed(1)\nassert isinstance(generator, torch.Generator)\na.normal_(generator=generator)\n" \
+           "torch.cuda.default_generators[3].set_state(torch.cuda.get_rng_state())"
+    step = record(8, (str(script(tmp_path, body)),), rank=3)
+    assert {note["code"] for note in step.notes} == {"host-read"}
+
+
+def test_the_engine_called_by_a_script(tmp_path):
+    """As Megatron-LM does, to free outputs early; and its groups have names."""
+    path = script(tmp_path, "")
+    path.write_text(path.read_text().replace("x.sum().backward()", "torch.autograd.Variable._execution_engine.run_backward((x.sum(),), (torch.ones((), device='cuda'),), False, False, (), "
+                                             "allow_unreachable=True, accumulate_grad=True)").replace("import ddpsim.torch", """\
+torch.distributed.init_process_group("nccl")
+group = torch.distributed.new_group([0, 2], group_desc="DATA_PARALLEL_GROUP_WITH_CP")""").replace("    optimizer.step()", """\
+    torch.distributed.all_reduce(layer.weight.grad, group=group)
+    optimizer.step()"""))
+    step = record(8, (str(path),))
+    assert {"forward", "backward", "optimizer"} == {item["phase"] for item in step.operators}
+    assert step.groups == [{"name": "data_parallel_with_cp", "first": 0, "stride": 2, "count": 2}]

@@ -17,6 +17,14 @@ def record(world_size, script, **options):
     return step
 
 
+def record_script(world_size, path, **options):
+    """The same with what the command line does around a script."""
+    from ddpsim.torch.fake.running import run_script
+    with trace_step(world_size, **options) as step:
+        run_script([path], False)
+    return step
+
+
 def command(*arguments, **options):
     return subprocess.run([sys.executable, "-m", "ddpsim.torch", "record", *map(str, arguments)], capture_output=True, text=True, check=False, **options)
 

@@ -14,6 +14,33 @@ from ddpsim.torch.fake.refusals import refuse
 from ddpsim.torch.fake.streams import Event, Stream, StreamContext, Streams
 
 
+class Generator:
+    """The GPU's generator of random numbers: its state is kept, and nothing is drawn."""
+
+    def __init__(self, state: Any):
+        self._state = state
+
+    def get_state(self) -> Any:
+        return self._state.clone()
+
+    def set_state(self, state: Any) -> Generator:
+        self._state = state
+        return self
+
+    def clone_state(self) -> Generator:
+        return Generator(self._state)
+
+    graphsafe_get_state, graphsafe_set_state = clone_state, set_state
+
+    def manual_seed(self, seed: int) -> Generator:
+        return self
+
+    def initial_seed(self) -> int:
+        return 0
+
+    seed = initial_seed
+
+
 def install(patches: Patches, streams: Streams, memory: Memory, gpu: Gpu, gpus_per_node: int, local_rank: int) -> None:
     """Makes `gpus_per_node` GPUs visible, of which number `local_rank` is the current one."""
     _device(patches, gpu, gpus_per_node, local_rank)
@@ -37,6 +64,14 @@ def _device(patches: Patches, gpu: Gpu, gpus_per_node: int, local_rank: int) -> 
     patches.answer(cuda, manual_seed=None, manual_seed_all=None, seed=None, seed_all=None, initial_seed=0, set_rng_state=None, set_rng_state_all=None)
     patches.set(cuda, "get_rng_state", lambda *_, **__: state.clone())
     patches.set(cuda, "get_rng_state_all", lambda: [state.clone()])
+
+    patches.set(cuda, "default_generators", tuple(Generator(state) for _ in range(gpus_per_node)))
+
+    class CpuGenerator(torch.Generator):  # type: ignore[misc]
+        def __new__(cls, device: Any = None) -> Any:
+            return super().__new__(cls)
+
+    patches.set(torch, "Generator", CpuGenerator)
 
     class device:
         """torch.cuda.device(0)."""

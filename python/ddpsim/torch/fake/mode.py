@@ -66,12 +66,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
         if name == "copy_" and fake and not isinstance(args[0], FakeTensor):
+            self._values.crossed(name, args, kwargs, args[0])
             return args[0]    # a real tensor keeps its own values
         self._collectives.pending.used(inputs)
         out = self._run(name, func, *((args, kwargs) if fake or not inputs else self._faked(args, kwargs)))
         self._values.follow(name, func, args, kwargs, inputs, out)
         self._note(func, args, kwargs, inputs, out)
-        return out
+        return self._values.crossed(name, args, kwargs, out)
 
     def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
         inner = higher_order.within(func, args, kwargs)

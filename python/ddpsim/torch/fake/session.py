@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ddpsim.torch.fake import batch_norm, cuda, file, groups, guard, higher_order, surroundings, triton_kernels
-from ddpsim.torch.fake.calls import Calls
+from ddpsim.torch.fake.calls import Calls, attention
 from ddpsim.torch.fake.collectives import Collectives
 from ddpsim.torch.fake.gpus import Gpu, find_gpu
 from ddpsim.torch.fake.kernels import stand_ins
@@ -130,6 +130,7 @@ class RecordedStep:
         patches.enter_context(torch.autograd.set_multithreading_enabled(False))    # else backward of "cuda" runs in a thread of its own
         patches.enter_context(recorder)
         patches.enter_context(Calls())
+        patches.set(torch.nn.functional, "scaled_dot_product_attention", attention)    # for functions of PyTorch's own that call it
         self._follow(collectives)
 
     def _follow(self, collectives: Collectives) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ddpsim.torch.fake.finite import follow_finite
 from ddpsim.torch.fake.operators import tensors_in, written_tensors
 from ddpsim.torch.fake.patches import Patches
 from ddpsim.torch.fake.phases import Phases
@@ -17,7 +18,7 @@ from ddpsim.torch.fake.streams import Streams
 
 _REAL_FLOATS = 1 << 16      # tensors on the CPU are real up to here: schedules, counters, samples; weights are not
 _REAL_INTEGERS = 1 << 26
-_KNOWN = 1 << 12            # elements of a tensor on the GPU whose values are followed
+_KNOWN = 1 << 13            # elements of a tensor on the GPU whose values are followed
 _CONSTANTS = frozenset(("zeros", "ones", "full", "arange", "scalar_tensor"))
 _INTEGERS = frozenset(("arange", "randint", "randperm", "tensor", "scalar_tensor", "full"))    # where no dtype is given
 #: Operators whose result has a size that depends on values, by the word of --assume.
@@ -124,6 +125,8 @@ class Values:
         if counted is not None:
             self._tape.note("even-routing", f"{place()}: {name} of {counted} values into {out.numel()} bins: counts are taken as equal")
             return
+        if follow_finite(name, args, inputs, out, _KNOWN):
+            return
         written = written_tensors(func, args, kwargs)
         outputs = list(out) if isinstance(out, (list, tuple)) and out else [out]
         if not all(isinstance(part, FakeTensor) and part.numel() <= _KNOWN for part in outputs):
@@ -146,6 +149,19 @@ class Values:
             result = func(*known(args), **plain)
             for part, value in zip(outputs, [result] if outputs[0] is out else result):
                 part.guess = value.clone() if name == "_to_copy" else value
+
+    def crossed(self, name: str, args: Any, kwargs: Any, out: Any) -> Any:
+        """The result of an operator. A copy from or to the GPU makes the host wait, unless it is told not to (ATen's Copy.cu); one to the CPU is
+        real where its values are known."""
+        if name not in ("_to_copy", "copy_"):
+            return out
+        source = args[1] if name == "copy_" else args[0]
+        if {source.device.type, out.device.type} != {"cpu", "cuda"}:
+            return out
+        if not (kwargs.get("non_blocking") or len(args) > 2 and args[2]):
+            self._stop("copy", out if out.device.type == "cuda" else source)
+        known = getattr(out, "guess", None) if out.device.type == "cpu" and name == "_to_copy" else None
+        return out if known is None else known
 
     # Values that the host reads.
 
