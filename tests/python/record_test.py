@@ -229,6 +229,23 @@ def test_memory():
     assert {"parameters", "gradients", "optimizer", "activations", "collectives", "temporaries"} <= held
 
 
+@pytest.mark.skipif(RELEASE < (2, 6), reason="torch.distributed.fsdp has no fully_shard")
+@pytest.mark.parametrize("model", ["linear", "transformer", "convolutions"])
+def test_memory_is_that_of_pytorchs_tracker(tmp_path, model):
+    """FSDPMemTracker on the same step, in a run of its own: the peak and each category, byte by byte. It rounds as we do, and has more names: what is gathered, and the
+    buffers that it is gathered into and reduced from, are collectives here; the batch is an activation; buffers of modules are other memory."""
+    script = (str(SCRIPTS / "tracked.py"), model)
+    tracked = command("--world-size", 4, "--out", tmp_path / "step.json", "--", *script, "--track", tmp_path / "counted.json")
+    assert tracked.returncode == 0, tracked.stderr
+    step = record(4, script)
+    counted = json.loads((tmp_path / "counted.json").read_text())
+    assert step.memory["peak"] == counted["Total"]
+    ours = {"parameters": ["Sharded Param"], "optimizer": ["OptState"], "gradients": ["Sharded Grad"], "temporaries": ["Temp"], "other": ["Buffer"],
+            "collectives": ["Unsharded Param", "Unsharded Grad", "All Gather", "Reduce Scatter"], "activations": ["Activation", "Inputs"]}
+    expected = {name: sum(counted[kind] for kind in kinds) for name, kinds in ours.items()}
+    assert step.memory["at_peak"] == {name: size for name, size in expected.items() if size}
+
+
 def test_bytes_of_operators():
     step = record(8, (GPT, "--clip", "0"))
     tokens, hidden, vocab = 2 * 16, 32, 128
