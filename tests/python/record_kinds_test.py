@@ -1,5 +1,6 @@
 """What is in scripts besides plain training, recorded on one CPU: what depends on values, other kernels, and what is refused."""
 import json
+import platform
 import sys
 
 import pytest
@@ -23,6 +24,9 @@ from recorded.running import command, record, record_script, script
                                "hint: record with torch.optim's and torch.nn's own (Megatron-LM: without --gradient-accumulation-fusion and the like)"),
     ("import transformer_engine.pytorch", "train.py:7: transformer_engine has kernels of its own, and cannot be loaded here (No module named 'transformer_engine')\n"
                                           "hint: record with the framework's own layers (Megatron-LM: --transformer-impl local)"),
+    ("raise RuntimeError('CUDA error: CUDA driver version is insufficient for CUDA runtime version')",
+     "train.py:7: a kernel was launched that PyTorch does not know of, and there is no GPU here\n"
+     "hint: say what it returns and costs, in a file for --kernels; or use PyTorch's own (DeepSpeed: \"torch_adam\": true)"),
     ("import horovod.torch", "train.py:7: Horovod loads kernels of its own and is not supported by recordings\n"
                              "hint: ddpsim has its strategies (ddpsim list strategies); simulate the job from its sizes"),
     ("x[x > 0] = 0; torch.masked_select(x, x > 0)", "train.py:7: masked_select: what depends on values cannot be recorded\n"
@@ -38,6 +42,39 @@ def test_what_cannot_be_recorded(tmp_path, monkeypatch, body, message):
     path = script(tmp_path, body)
     with pytest.raises(Unsupported) as raised:
         record_script(8, path.name)
+    assert str(raised.value) == message
+
+
+def test_threads_of_the_script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = script(tmp_path, "import threading\nthread = threading.Thread(target=lambda: torch.zeros(3, device='cuda').sum().item(), name='logger')\n"
+                            "thread.start(); thread.join()\nx = None")
+    done = command("--world-size", 8, "--out", tmp_path / "step.json", "--", path)
+    assert done.returncode == 2
+    assert "a thread of the script failed, and operators on a GPU are recorded in the main thread only: logger: " in done.stderr
+
+
+def test_objects_of_ranks_that_are_not_recorded(tmp_path):
+    path = script(tmp_path, "torch.distributed.is_initialized() or torch.distributed.init_process_group('nccl')\n"
+                            "if torch.distributed.get_rank() == 1: torch.distributed.recv_object_list([None], 0)\n"
+                            "if torch.distributed.get_rank() == 0: torch.distributed.send_object_list([step], 1)")
+    alone = command("--world-size", 2, "--rank", 1, "--out", tmp_path / "step.json", "--", path)
+    assert alone.returncode == 2
+    assert alone.stderr.endswith("rank 1 receives an object from rank 0, which was not recorded with it\nhint: record them together: --ranks stages, or --ranks 0,1\n")
+    both = command("--world-size", 2, "--ranks", "0,1", "--out", tmp_path / "step.json", "--", path)
+    assert both.returncode == 0 and (tmp_path / "step-rank1.json").exists(), both.stderr
+
+
+@pytest.mark.parametrize(("where", "name", "value", "message"), [
+    (platform, "machine", lambda: "aarch64", "recording works on Linux on x86-64 only; this is linux on aarch64"),
+    (sys, "platform", "darwin", "recording works on Linux on x86-64 only; this is darwin on x86_64"),
+    (torch.version, "hip", "6.2", "recording works with PyTorch's builds for CUDA and for the CPU; this one is for ROCm"),
+    (torch, "__version__", "2.3.1", "recording needs PyTorch 2.4 or newer; this is 2.3.1\nhint: python3 -m pip install 'torch>=2.4'")])
+def test_where_it_cannot_work(monkeypatch, where, name, value, message):
+    from ddpsim.torch.fake.guard import check_platform
+    monkeypatch.setattr(where, name, value)
+    with pytest.raises(Unsupported) as raised:
+        check_platform()
     assert str(raised.value) == message
 
 

@@ -45,6 +45,9 @@ def run_script(script: list[str], is_module: bool) -> None:
             raise Unsupported(f"{place_of(error)}: {error.name} has kernels of its own, and cannot be loaded here ({error})\nhint: {hint}") from error
         raise
     except Exception as error:
+        if any(words in str(error) for words in _NO_GPU):
+            raise Unsupported(f"{place_of(error)}: a kernel was launched that PyTorch does not know of, and there is no GPU here\n"
+                              "hint: say what it returns and costs, in a file for --kernels; or use PyTorch's own (DeepSpeed: \"torch_adam\": true)") from error
         if failed:
             raise Unsupported(f"a thread of the script failed, and operators on a GPU are recorded in the main thread only: {failed[0]}") from error
         raise
@@ -60,6 +63,9 @@ _HINTS = {
     "apex": "record with torch.optim's and torch.nn's own (Megatron-LM: without --gradient-accumulation-fusion and the like)",
     "transformer_engine": "record with the framework's own layers (Megatron-LM: --transformer-impl local)",
     "xformers": "record with PyTorch's own attention", "bitsandbytes": "record with torch.optim's own optimizers"}
+
+
+_NO_GPU = ("Found no NVIDIA driver", "CUDA driver version is insufficient", "no CUDA-capable device is detected")
 
 
 class _Refused:
