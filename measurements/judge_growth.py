@@ -100,9 +100,13 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--rows", action="store_true")
     arguments = parser.parse_args()
+    rows = list(read_rows(GROWTH, Step))
+    chosen = [row for row in rows if arguments.only in row.name]
+    if not chosen:
+        parser.error(f"--only {arguments.only}: no series has it in its name; there are {'; '.join(dict.fromkeys(row.name for row in rows))}")
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(arguments.ddpsim, folder, arguments.settings)
-        errors = [(row, judge.error(row)) for row in read_rows(GROWTH, Step) if arguments.only in row.name]
+        errors = [(row, judge.error(row)) for row in chosen]
     print("\n".join([*judge_jobs(errors), "", *judge_series(errors, arguments.rows)]))
 
 

@@ -3,6 +3,9 @@
 
 Usage: judge_growth_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """
+import subprocess
+import sys
+
 from chapter import Chapter, main
 
 
@@ -19,6 +22,11 @@ class Tables(Chapter):
         self.assertLessEqual(float(grok[3]), 8)
         self.assertEqual(cells[-1][0], "mean of absolute values")
         self.assertLessEqual(float(cells[-1][4]), 1.5)
+
+    def test_a_word_in_no_name(self):
+        done = subprocess.run([sys.executable, "-B", self.root / "measurements/judge_growth.py", self.ddpsim, "--only", "nosuch"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("error: --only nosuch: no series has it in its name; there are gpt3-175b in bf16, H100, 24.11.1; ", done.stderr)
 
 
 if __name__ == "__main__":

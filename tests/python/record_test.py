@@ -1,8 +1,8 @@
 """Steps of unmodified scripts, recorded on one CPU, beside real runs of the same scripts on Gloo ranks, and alone."""
+import gc
 import gzip
 import json
 import os
-import runpy
 import socket
 import subprocess
 import sys
@@ -16,8 +16,8 @@ if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) <
 
 import torch.utils.flop_counter
 
-import ddpsim.torch
-from ddpsim.torch import Unsupported, trace_step
+from ddpsim.torch import trace_step
+from recorded.running import command, record
 
 SCRIPTS = Path(__file__).parent / "recorded"
 GPT, MOE, PIPELINE = (str(SCRIPTS / name) for name in ("gpt.py", "moe.py", "pipeline.py"))
@@ -30,21 +30,6 @@ FOUR = {**({"hsdp": (GPT, "--mode", "hsdp"), "tp": (GPT, "--mode", "tp", "--clip
             "sp": (GPT, "--mode", "tp", "--clip", "0", "--sequence-parallel")} if GLOO_SHARDS else {}),
         **({"pipeline": (PIPELINE,)} if GLOO_SHARDS else {}), "moe": (MOE, "--capacity")}
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int64": 8, "int32": 4, "uint8": 1, "": 1}
-
-
-def record(world_size, script, **options):
-    """The step of a script, in this process."""
-    before, sys.argv = sys.argv, list(script)
-    try:
-        with trace_step(world_size, **options) as step:
-            runpy.run_path(script[0], run_name="__main__")
-    finally:
-        sys.argv = before
-    return step
-
-
-def command(*arguments, **options):
-    return subprocess.run([sys.executable, "-m", "ddpsim.torch", "record", *map(str, arguments)], capture_output=True, text=True, check=False, **options)
 
 
 def free_port():
@@ -244,6 +229,23 @@ def test_memory():
     assert {"parameters", "gradients", "optimizer", "activations", "collectives", "temporaries"} <= held
 
 
+@pytest.mark.skipif(RELEASE < (2, 6), reason="torch.distributed.fsdp has no fully_shard")
+@pytest.mark.parametrize("model", ["linear", "transformer", "convolutions"])
+def test_memory_is_that_of_pytorchs_tracker(tmp_path, model):
+    """FSDPMemTracker on the same step, in a run of its own: the peak and each category, byte by byte. It rounds as we do, and has more names: what is gathered, and the
+    buffers that it is gathered into and reduced from, are collectives here; the batch is an activation; buffers of modules are other memory."""
+    script = (str(SCRIPTS / "tracked.py"), model)
+    tracked = command("--world-size", 4, "--out", tmp_path / "step.json", "--", *script, "--track", tmp_path / "counted.json")
+    assert tracked.returncode == 0, tracked.stderr
+    step = record(4, script)
+    counted = json.loads((tmp_path / "counted.json").read_text())
+    assert step.memory["peak"] == counted["Total"]
+    ours = {"parameters": ["Sharded Param"], "optimizer": ["OptState"], "gradients": ["Sharded Grad"], "temporaries": ["Temp"], "other": ["Buffer"],
+            "collectives": ["Unsharded Param", "Unsharded Grad", "All Gather", "Reduce Scatter"], "activations": ["Activation", "Inputs"]}
+    expected = {name: sum(counted[kind] for kind in kinds) for name, kinds in ours.items()}
+    assert step.memory["at_peak"] == {name: size for name, size in expected.items() if size}
+
+
 def test_bytes_of_operators():
     step = record(8, (GPT, "--clip", "0"))
     tokens, hidden, vocab = 2 * 16, 32, 128
@@ -310,76 +312,24 @@ def test_torch_is_as_it_was():
     assert type(x.grad) is torch.Tensor and x.grad.abs().sum().item() > 0
 
 
-def script(tmp_path, body):
-    """A script that trains one layer, with `body` in its step, where x is on a GPU."""
-    path = tmp_path / "train.py"
-    lines = ["import torch", "import ddpsim.torch", "layer = torch.nn.Linear(8, 8).cuda()", "optimizer = torch.optim.SGD(layer.parameters(), 0.1)", "for step in range(3):",
-             "    x = layer(torch.randn(4, 8, device='cuda'))", *(f"    {line}" for line in body.splitlines()), "    x.sum().backward()", "    optimizer.step()"]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-@pytest.mark.parametrize(("body", "message"), [
-    ("torch.nonzero(x)", "train.py:7: nonzero: what depends on values cannot be recorded\nhint: --assume nonzero=0.5 takes half of the elements"),
-    ("x = x[x > 0]", "train.py:7: index: what depends on values cannot be recorded\nhint: --assume nonzero=0.5 takes half of the elements"),
-    ("x.argmax(1).tolist()", "train.py:7: tolist() of integers of shape (4,) on a GPU: their values are not computed\n"
-                             "hint: sizes that depend on values cannot be recorded; counts by bincount or histc are taken as equal"),
-    ("torch.cuda.CUDAGraph()", "train.py:7: CUDA graphs cannot be recorded\nhint: record without them; they change the pace of the host only"),
-    ("raise SystemExit", "the script ended after 0 steps of its optimizer; step 3 was to be recorded\nhint: only torch.optim's optimizers are seen"),
-])
-def test_what_cannot_be_recorded(tmp_path, monkeypatch, body, message):
-    monkeypatch.chdir(tmp_path)
-    path = script(tmp_path, body)
-    with pytest.raises(Unsupported) as raised:
-        record(8, (path.name,))
-    assert str(raised.value) == message
-
-
-def test_assumptions(tmp_path):
-    step = record(8, (str(script(tmp_path, "x = x[x > 0]")),), assume={"nonzero": 0.25})
-    (note,) = step.notes
-    assert note["code"] == "assumed" and note["text"].endswith("train.py:7: index gives 0.25 of what is possible (--assume)") and note["times"] >= 1
-    index = next(item for item in step.operators if item["operator"] == "index")
-    assert index["written"] == 8 * 4
-
-
-def test_values_that_the_host_reads(tmp_path):
-    step = record(8, (str(script(tmp_path, "print(x.sum().item())")),))
-    assert [(note["code"], note["text"].split("train.py:")[1]) for note in step.notes] == [
-        ("host-read", "7: a value was read on the host in forward (.item()); 1.0 stands for it")]
-    (stop,) = (item for item in step.items if "host" in item)
-    assert step.items[stop["on"][0]]["operator"] == "sum"
-
-
-def test_kernels_of_the_users(tmp_path):
-    """A function of a package that is not installed, with its gradient."""
-    kernels = tmp_path / "kernels.py"
-    kernels.write_text("import torch\nimport ddpsim.torch\n"
-                       "ddpsim.torch.kernel('unknown_attention.ops.attend', lambda q, k: torch.empty_like(q), flops=lambda q, k: 1000 * q.numel())\n")
-    path = script(tmp_path, "from unknown_attention.ops import attend\nx = attend(x, x)")
-    refused = command("--world-size", 8, "--out", tmp_path / "step.json", "--", path)
-    assert refused.returncode == 1 and "ModuleNotFoundError: No module named 'unknown_attention'" in refused.stderr and not (tmp_path / "step.json").exists()
-    done = command("--world-size", 8, "--kernels", kernels, "--out", tmp_path / "step.json", "--", path)
-    assert done.returncode == 0, done.stderr
-    items = [json.loads(line) for line in (tmp_path / "step.json").read_text().splitlines()[1:]]
-    forward, backward = (item for item in items if item.get("operator", "").startswith("unknown_attention"))
-    assert (forward["flops"], forward["phase"], backward["flops"], backward["phase"]) == (32000, "forward", 64000, "backward")
-
-
-def test_an_operator_without_a_fake_implementation(tmp_path):
-    path = script(tmp_path, "x = x + torch.ops.unknown.kernel(x.detach())")
-    path.write_text("import torch\nlibrary = torch.library.Library('unknown', 'DEF')\nlibrary.define('kernel(Tensor x) -> Tensor')\n" + path.read_text())
-    done = command("--world-size", 8, "--out", tmp_path / "step.json", "--", path)
-    assert done.returncode == 2
-    assert "train.py:10: unknown.kernel.default has no fake implementation" in done.stderr and "ddpsim.torch.kernel()" in done.stderr
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_is_as_it_was(enabled):
+    if not enabled:
+        gc.disable()
+    try:
+        record(4, (GPT,))
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (dict(world_size=0), "world_size is 0; the least is 1"),
     (dict(world_size=8, rank=8), "rank is 8; ranks of 8 are 0 to 7"),
     (dict(world_size=8, step=1), "step is 1; the least is 2, as buckets and states are made in the first"),
-    (dict(world_size=8, gpu="h100"), "gpu is 'h100'; recording knows v100-sxm2-32gb, t4, "),
-    (dict(world_size=8, assume={"sort": 0.5}), "--assume sort: no such word; there are masked_select, nonzero, repeat_interleave, unique"),
+    (dict(world_size=8, gpu="h100"), "gpu is 'h100'; ddpsim knows a10, a100-pcie-40gb, "),
+    (dict(world_size=8, gpu="mi300x"), "gpu is 'mi300x', of cdna3; a script is recorded as on a GPU with CUDA"),
+    (dict(world_size=8, assume={"sort": 0.5}), "--assume sort: no such word; there are flex_attention, masked_select, nonzero, repeat_interleave, unique"),
     (dict(world_size=8, assume={"nonzero": 2}), "--assume nonzero=2: it is a share of the elements, from 0 to 1"),
 ])
 def test_wrong_arguments(arguments, message):

@@ -79,7 +79,7 @@ class Collectives:
     def _group(self, group: Any) -> int:
         ranks = tuple(dist.get_process_group_ranks(group))
         described = str(getattr(group, "group_desc", "") or "")
-        name = "world" if group is dist.group.WORLD else self.axes.get(str(group.group_name), "") or (described[5:] if described.startswith("mesh_") else "")
+        name = "world" if group is dist.group.WORLD else self.axes.get(str(group.group_name), "") or _axis(described)
         return self._tape.group(str(group.group_name), name, ranks)
 
     def _plain(self, name: str, func: Any, args: Any) -> Any:
@@ -134,6 +134,13 @@ class Collectives:
         for tensor in outputs:
             self._outputs[tensor.untyped_storage()._cdata] = number
         return out
+
+
+def _axis(described: str) -> str:
+    """Of what a group is told to be: by a device mesh, by Megatron (TENSOR_MODEL_PARALLEL_GROUP)."""
+    if "_GROUP" in described and described.isupper():
+        return described.replace("_GROUP", "").lower()
+    return described[5:] if described.startswith("mesh_") else ""
 
 
 def _uneven(sent: Any, splits: Any) -> dict[str, Any]:

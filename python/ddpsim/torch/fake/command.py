@@ -49,11 +49,12 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--rank", type=int, default=None, metavar="R", help="the rank that is recorded (default: 0)")
     which.add_argument("--ranks", type=_ranks, default=[], metavar="R,R...|stages", help="several, a file for each; stages: rank 0 and those of its pipeline")
     made.add_argument("--step", type=int, default=3, metavar="K", help="the step of the optimizer that is recorded, from 2 (default: 3)")
-    made.add_argument("--gpu", default="h100-sxm", metavar="NAME", help="the GPU that the script sees (default: h100-sxm)")
+    made.add_argument("--gpu", default="h100-sxm", metavar="NAME", help="the GPU that the script sees, of 'ddpsim list gpus' (default: h100-sxm)")
     made.add_argument("--gpus-per-node", type=int, default=8, metavar="N", help="for LOCAL_RANK and the like (default: 8)")
     made.add_argument("--assume", type=_assumption, action="append", default=[], metavar="OPERATOR=SHARE",
                       help="results whose size depends on values: nonzero=0.5 takes half of the elements")
-    made.add_argument("--kernels", metavar="FILE.py", help="runs before the script; says by ddpsim.torch.kernel() what unknown kernels are")
+    made.add_argument("--kernels", metavar="FILE.py|flash_attn",
+                      help="runs before the script; says by ddpsim.torch.kernel() what unknown kernels are; flash_attn: the package's, which need not be installed")
     made.add_argument("--out", required=True, metavar="FILE", help="JSON lines, compressed where it ends in .gz")
     made.add_argument("--mail", help=argparse.SUPPRESS)
     made.add_argument("-m", dest="module", action="store_true", help="the script is the name of a module, as in python -m")
@@ -130,6 +131,7 @@ def _peers(mail: Path, rank: int) -> list[int]:
 
 def _record(asked: Any, size: int, rank: int, out: Path, script: list[str]) -> int:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""    # before CUDA is asked for the first time: the GPU is not there whether there is one or not
+    from ddpsim.torch.fake import flash_attn
     from ddpsim.torch.fake.refusals import MissingMail, Unsupported
     from ddpsim.torch.fake.running import run_file, run_script
     from ddpsim.torch.fake.session import trace_step
@@ -141,7 +143,9 @@ def _record(asked: Any, size: int, rank: int, out: Path, script: list[str]) -> i
         return 6
     written = False
     try:
-        if asked.kernels:
+        if asked.kernels == "flash_attn":
+            flash_attn.declare()
+        elif asked.kernels:
             run_file(asked.kernels)
         with trace_step(size, rank, gpu=asked.gpu, gpus_per_node=asked.gpus_per_node, step=asked.step, out=out, assume=dict(asked.assume), mail=asked.mail,
                         script=script) as step:

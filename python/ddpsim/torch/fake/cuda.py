@@ -3,39 +3,42 @@ from __future__ import annotations
 
 import collections
 import types
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ddpsim.torch.fake.gpus import Gpu
 from ddpsim.torch.fake.memory import Memory
 from ddpsim.torch.fake.patches import Patches
 from ddpsim.torch.fake.refusals import refuse
 from ddpsim.torch.fake.streams import Event, Stream, StreamContext, Streams
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """What PyTorch says of a GPU: its name, memory in bytes, compute capability, multiprocessors."""
+class Generator:
+    """The GPU's generator of random numbers: its state is kept, and nothing is drawn."""
 
-    name: str
-    memory: int
-    capability: tuple[int, int]
-    multiprocessors: int
+    def __init__(self, state: Any):
+        self._state = state
 
+    def get_state(self) -> Any:
+        return self._state.clone()
 
-#: By ddpsim's name of the GPU (gpus/). What depends on it in a recording: the checks of the script itself, such as is_bf16_supported().
-GPUS = {
-    "v100-sxm2-32gb": Gpu("Tesla V100-SXM2-32GB", 34_079_637_504, (7, 0), 80),
-    "t4": Gpu("Tesla T4", 15_655_829_504, (7, 5), 40),
-    "a100-sxm4-40gb": Gpu("NVIDIA A100-SXM4-40GB", 42_405_855_232, (8, 0), 108),
-    "a100-sxm4-80gb": Gpu("NVIDIA A100-SXM4-80GB", 85_093_777_408, (8, 0), 108),
-    "l4": Gpu("NVIDIA L4", 23_609_475_072, (8, 9), 58),
-    "l40s": Gpu("NVIDIA L40S", 47_697_362_944, (8, 9), 142),
-    "h100-sxm": Gpu("NVIDIA H100 80GB HBM3", 85_017_493_504, (9, 0), 132),
-    "h200-sxm": Gpu("NVIDIA H200", 150_754_820_096, (9, 0), 132),
-    "b200-sxm": Gpu("NVIDIA B200", 191_495_274_496, (10, 0), 148),
-}
+    def set_state(self, state: Any) -> Generator:
+        self._state = state
+        return self
+
+    def clone_state(self) -> Generator:
+        return Generator(self._state)
+
+    graphsafe_get_state, graphsafe_set_state = clone_state, set_state
+
+    def manual_seed(self, seed: int) -> Generator:
+        return self
+
+    def initial_seed(self) -> int:
+        return 0
+
+    seed = initial_seed
 
 
 def install(patches: Patches, streams: Streams, memory: Memory, gpu: Gpu, gpus_per_node: int, local_rank: int) -> None:
@@ -61,6 +64,14 @@ def _device(patches: Patches, gpu: Gpu, gpus_per_node: int, local_rank: int) -> 
     patches.answer(cuda, manual_seed=None, manual_seed_all=None, seed=None, seed_all=None, initial_seed=0, set_rng_state=None, set_rng_state_all=None)
     patches.set(cuda, "get_rng_state", lambda *_, **__: state.clone())
     patches.set(cuda, "get_rng_state_all", lambda: [state.clone()])
+
+    patches.set(cuda, "default_generators", tuple(Generator(state) for _ in range(gpus_per_node)))
+
+    class CpuGenerator(torch.Generator):  # type: ignore[misc]
+        def __new__(cls, device: Any = None) -> Any:
+            return super().__new__(cls)
+
+    patches.set(torch, "Generator", CpuGenerator)
 
     class device:
         """torch.cuda.device(0)."""

@@ -42,28 +42,36 @@ def kernel(name: str, result: Callable[..., Any], *, flops: Callable[..., int] |
     _kernels[name] = Kernel(name, result, flops, backward_flops)
 
 
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def stand_in(name: str, function: Callable[..., Any]) -> None:
+    """Says which function of PyTorch's operators is one of a package that need not be installed."""
+    _functions[name] = function
+
+
 def stand_ins(patches: Patches, recorder: Any) -> None:
     """Puts the kernels in the place of what they are named after."""
     for known in _kernels.values():
         if "::" in known.name:
             _operator(recorder, known)
         else:
-            _function(patches, recorder, known)
+            _function(patches, known.name, _called(recorder, known))
+    for name, function in _functions.items():
+        _function(patches, name, function)
 
 
 def _operator(recorder: Any, known: Kernel) -> None:
     recorder.kernels[known.name] = known
 
 
-def _function(patches: Patches, recorder: Any, known: Kernel) -> None:
-    path, name = known.name.rsplit(".", 1)
+def _function(patches: Patches, full_name: str, function: Callable[..., Any]) -> None:
+    path, name = full_name.rsplit(".", 1)
     try:
         module = importlib.import_module(path)
     except ImportError:
         module = _absent(patches, path)
-    before = getattr(module, name, None)
-    setattr(module, name, _called(recorder, known))
-    patches.callback(setattr, module, name, before)
+    patches.put(module, name, function)
 
 
 def _absent(patches: Patches, path: str) -> types.ModuleType:
@@ -77,7 +85,7 @@ def _absent(patches: Patches, path: str) -> types.ModuleType:
             module.__version__ = "0"  # type: ignore[attr-defined]
             patches.callback(sys.modules.pop, part, None)
             if i > 1:
-                setattr(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
+                patches.put(sys.modules[".".join(parts[:i - 1])], parts[i - 1], module)
     return sys.modules[path]
 
 
@@ -104,10 +112,7 @@ def _called(recorder: Any, known: Kernel) -> Callable[..., Any]:
             recorder.kernel(known.name + ".backward", [*saved, *tensors_in(gradients)], needed, context.backward_flops)
             return (None, *results)
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
-        return Function.apply(kwargs, *args)
-
-    return stand_in
+    return lambda *args, **kwargs: Function.apply(kwargs, *args)
 
 
 def describe_kernel(name: str, inputs: list[Any], outputs: list[Any], flops: int) -> dict[str, Any]:

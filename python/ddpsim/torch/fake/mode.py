@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import (DataDependentOutputException, Dynamic
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
-from ddpsim.torch.fake import operators
+from ddpsim.torch.fake import higher_order, operators
 from ddpsim.torch.fake.collectives import SPACES, Collectives
 from ddpsim.torch.fake.kernels import Kernel, describe_kernel
 from ddpsim.torch.fake.memory import Memory
@@ -50,6 +50,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         if space in SPACES:
             return self._collectives.call(space, name, func, args, kwargs)
+        if operators.is_composite(func):    # in inference mode, where autograd does not take it apart
+            with self:
+                return func.decompose(*args, **kwargs)
         if name == "_local_scalar_dense" and isinstance(args[0], FakeTensor):
             return self._values.scalar(args[0])
         inputs = tensors_in(args) + tensors_in(kwargs)
@@ -63,20 +66,26 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
         if name == "copy_" and fake and not isinstance(args[0], FakeTensor):
+            self._values.crossed(name, args, kwargs, args[0])
             return args[0]    # a real tensor keeps its own values
         self._collectives.pending.used(inputs)
         out = self._run(name, func, *((args, kwargs) if fake or not inputs else self._faked(args, kwargs)))
         self._values.follow(name, func, args, kwargs, inputs, out)
         self._note(func, args, kwargs, inputs, out)
-        return out
+        return self._values.crossed(name, args, kwargs, out)
 
     def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Those that give an operator the state of a generator run it; others are not known here."""
-        if func.name().startswith("run_") and "rng" in func.name():
-            inner = next(argument for argument in args if isinstance(argument, torch._ops.OpOverload))
+        inner = higher_order.within(func, args, kwargs)
+        if inner is not None:
             with self:
-                return inner(*args[args.index(inner) + 1:], **kwargs)
-        raise refuse(f"the higher-order operator {func.name()} is not recorded", "leave torch.compile's own control flow and attention out of what is recorded")
+                return inner[0](*inner[1], **inner[2])
+        out, item = higher_order.run(self._tape, self._values.assume, func, args, kwargs)
+        for tensor in tensors_in(out):
+            self._memory.saw(tensor)
+        if self._tape.recording:
+            self._phases.operator()
+            self._tape.operator(self._streams.current.id, **item, **self._phases.where())
+        return out
 
     def _faked(self, args: Any, kwargs: Any) -> Any:
         """Real arguments as fake tensors: some operators on none but real ones would be run on the device."""

@@ -66,6 +66,12 @@ def _is_free(func: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=None)
+def is_composite(func: Any) -> bool:
+    """Whether it is made of other operators on every device."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
+@functools.lru_cache(maxsize=None)
 def _written_arguments(func: Any) -> tuple[tuple[int, str, bool], ...]:
     """Those that the schema says are written: position, name, whether they are only that (out=)."""
     return tuple((i, argument.name, argument.kwarg_only) for i, argument in enumerate(func._schema.arguments)

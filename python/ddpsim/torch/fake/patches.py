@@ -15,13 +15,17 @@ class Patches(contextlib.ExitStack):
         if where is None or not hasattr(where, name):
             return None
         before = getattr(where, name)
-        own = vars(where).get(name, _ABSENT) if isinstance(where, type) else before    # a classmethod stays one, what is inherited stays so
+        self.put(where, name, value)
+        return before
+
+    def put(self, where: Any, name: str, value: Any) -> None:
+        """Sets an attribute, whether there was one or not."""
+        own = vars(where).get(name, _ABSENT)    # a classmethod stays one, what is inherited or made by __getattr__ stays so
         setattr(where, name, value)
         if own is _ABSENT:
             self.callback(delattr, where, name)
         else:
             self.callback(setattr, where, name, own)
-        return before
 
     def answer(self, where: Any, **values: Any) -> None:
         """Makes functions answer a constant, whatever they are called with."""

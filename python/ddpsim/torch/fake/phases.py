@@ -24,6 +24,7 @@ class Phases:
         self.roots: list[Any] = []        # modules that the script itself calls
         self.inputs: list[list[Any]] = []
         self.optimizers: list[Any] = []
+        self._first: Any = None
         self.steps = 0
         self.forward_began: Callable[[], None] = lambda: None
         self.forward_ended: Callable[[], None] = lambda: None
@@ -119,11 +120,8 @@ class Phases:
         for handle in (hooks.register_module_forward_pre_hook(self._forward_begins), hooks.register_module_forward_hook(self._forward_ends, always_call=True),
                        optimizer_module.register_optimizer_step_pre_hook(self._step_begins), optimizer_module.register_optimizer_step_post_hook(self._step_ends)):
             patches.callback(handle.remove)
-        engine = "_engine_run_backward" if hasattr(torch.autograd, "_engine_run_backward") else ""
-        if engine:
-            run = torch.autograd._engine_run_backward
-            for where in (torch.autograd, torch.autograd.graph):
-                patches.set(where, engine, lambda *args, **kwargs: self._backward(run, args, kwargs))
+        variable: Any = torch.autograd.Variable
+        patches.set(variable, "_execution_engine", _Engine(variable._execution_engine, self._backward))
 
     def _backward(self, run: Any, args: Any, kwargs: Any) -> Any:
         if not self._engines:
@@ -175,14 +173,28 @@ class Phases:
 
     def _step_ends(self, optimizer: Any, *_: Any) -> None:
         self._stepping -= 1
-        if self._stepping:    # an optimizer within another, as ZeroRedundancyOptimizer has
-            return
         if not any(optimizer is known for known in self.optimizers):
             self.optimizers.append(optimizer)
-        if optimizer is self.optimizers[0]:    # of several, the first counts
+        if self._stepping:    # an optimizer within another, as ZeroRedundancyOptimizer has
+            return
+        self._first = self._first or optimizer
+        if optimizer is self._first:    # of several, the first counts
             self.steps += 1
             self._outside = "forward"
             self.step_ended(self.steps)
+
+
+class _Engine:
+    """Autograd's engine, which scripts may call themselves."""
+
+    def __init__(self, engine: Any, backward: Callable[..., Any]):
+        self._engine, self._backward = engine, backward
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._backward(self._engine.run_backward, args, kwargs)
 
 
 def settle(items: list[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ import os
 import sys
 import sysconfig
 from pathlib import Path
+from traceback import walk_tb
 from types import FrameType
 
 import torch
@@ -34,18 +35,29 @@ class MissingMail(Unsupported):
 
 def place() -> str:
     """FILE:LINE of the innermost frame of the script, else of the innermost one outside PyTorch; "" where there is none."""
-    library = ""
+    frames = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
+        frames.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return _place(frames)
+
+
+def place_of(error: BaseException) -> str:
+    """The same of where an error was thrown."""
+    return _place([(frame.f_code.co_filename, line) for frame, line in reversed(list(walk_tb(error.__traceback__)))])
+
+
+def _place(frames: list[tuple[str, int]]) -> str:
+    library = ""
+    for name, line in frames:    # innermost first
         path = os.path.abspath(name) if os.path.exists(name) else ""
         if path and not path.startswith((_PACKAGE, _TORCH, os.path.join(_STANDARD, ""))) or path.startswith(_FOREIGN):
-            at = f"{os.path.relpath(path) if not os.path.relpath(path).startswith('..') else path}:{frame.f_lineno}"
+            at = f"{os.path.relpath(path) if not os.path.relpath(path).startswith('..') else path}:{line}"
             if not path.startswith((*_FOREIGN, _PACKAGE, _TORCH)):
                 return at
             if not library and not path.startswith((_PACKAGE, _TORCH)):
                 library = at
-        frame = frame.f_back
     return library
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from ddpsim.torch.fake import cuda, file, groups, guard, surroundings, triton_kernels
-from ddpsim.torch.fake.calls import Calls
+from ddpsim.torch.fake import batch_norm, cuda, file, groups, guard, higher_order, surroundings, triton_kernels
+from ddpsim.torch.fake.calls import Calls, attention
 from ddpsim.torch.fake.collectives import Collectives
-from ddpsim.torch.fake.cuda import GPUS, Gpu
+from ddpsim.torch.fake.gpus import Gpu, find_gpu
 from ddpsim.torch.fake.kernels import stand_ins
 from ddpsim.torch.fake.memory import Memory
 from ddpsim.torch.fake.mode import Recorder
@@ -109,7 +109,7 @@ class RecordedStep:
         collectives = Collectives(streams, self._memory, self._phases, values_of)
         fakes = surroundings.fake_mode(patches)
         recorder = self._recorder = Recorder(streams, self._memory, self._phases, values_of, collectives, fakes)
-        cuda.install(patches, streams, self._memory, GPUS[self._gpu], self._gpus_per_node, local_rank)
+        cuda.install(patches, streams, self._memory, find_gpu(self._gpu), self._gpus_per_node, local_rank)
         groups.install(patches, tape, collectives, self.world_size, self.rank, self._mail)
         self._phases.install(patches)
         surroundings.reducer(patches, recorder, collectives, self._gradient_hook)
@@ -120,6 +120,8 @@ class RecordedStep:
         surroundings.compilers(patches, tape, self._phases)
         surroundings.launchers(patches)
         triton_kernels.install(patches, recorder)
+        batch_norm.install(patches, recorder, values_of)
+        higher_order.install(patches, Recorder)
         stand_ins(patches, recorder)
         values_of.read(patches)
         patches.enter_context(warnings.catch_warnings())
@@ -128,6 +130,7 @@ class RecordedStep:
         patches.enter_context(torch.autograd.set_multithreading_enabled(False))    # else backward of "cuda" runs in a thread of its own
         patches.enter_context(recorder)
         patches.enter_context(Calls())
+        patches.set(torch.nn.functional, "scaled_dot_product_attention", attention)    # for functions of PyTorch's own that call it
         self._follow(collectives)
 
     def _follow(self, collectives: Collectives) -> None:
@@ -158,9 +161,10 @@ class RecordedStep:
             self._classify()
             self._parameters = self._names()
             gc.collect()
-            gc.disable()    # when cycles are collected would depend on what else is in the process
             assert self._patches is not None
-            self._patches.callback(gc.enable)
+            if gc.isenabled():
+                gc.disable()    # when cycles are collected would depend on what else is in the process
+                self._patches.callback(gc.enable)
             self._phases.start()
             self._tape.start()
             self._memory.start()
@@ -205,7 +209,7 @@ class RecordedStep:
         tape.recording = False
         settle(tape.items)
         peak, at_peak = self._memory.finish()
-        gpu: Gpu = GPUS[self._gpu]
+        gpu: Gpu = find_gpu(self._gpu)
         self.items = tape.items
         self.header = {
             "torch": torch.__version__, "script": self._script, "world_size": self.world_size, "rank": self.rank, "gpus_per_node": self._gpus_per_node,
@@ -251,7 +255,7 @@ def trace_step(world_size: int, rank: int = 0, *, gpu: str = "h100-sxm", gpus_pe
         print(step.flops, step.memory["peak"], len(step.collectives))
 
     step: which step of the first optimizer, from 2 (DDP rebuilds its buckets in the first, and Adam makes its states). gpu: whose properties the
-    script sees, a name of GPUS (ddpsim.torch.fake.cuda). assume: the share of elements that operators give whose result depends on values
+    script sees, by its name in ddpsim (ddpsim.presets("gpus")). assume: the share of elements that operators give whose result depends on values
     ({"nonzero": 0.5}). mail: a folder in which ranks that are recorded one after another leave objects for each other. script: what the file
     says was recorded; sys.argv by default. Raises ValueError for what it is given, Unsupported for what a script does that cannot be recorded.
     """
@@ -263,8 +267,7 @@ def trace_step(world_size: int, rank: int = 0, *, gpu: str = "h100-sxm", gpus_pe
         raise ValueError(f"step is {step}; the least is 2, as buckets and states are made in the first")
     if gpus_per_node < 1:
         raise ValueError(f"gpus_per_node is {gpus_per_node}; the least is 1")
-    if gpu not in GPUS:
-        raise ValueError(f"gpu is {gpu!r}; recording knows {', '.join(GPUS)}")
+    find_gpu(gpu)
     check_assumptions(assume or {})
     return RecordedStep(world_size, rank, gpu, gpus_per_node, step, None if out is None else Path(out).absolute(), dict(assume or {}),
                         None if mail is None else Path(mail).absolute(), list(sys.argv if script is None else script))

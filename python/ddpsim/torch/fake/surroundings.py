@@ -27,7 +27,7 @@ from ddpsim.torch.fake.values import Values
 def fake_mode(patches: Patches) -> Any:
     """Fake tensors, beside which real ones may be used, and which never touch a device."""
     patches.set(fake_tensor, "CONSTANT_NUMEL_LIMIT", -1)    # it would compute with constants on the device
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    mode = FakeTensorMode(allow_non_fake_inputs=True, allow_fallback_kernels=False)
     if isinstance(getattr(FakeTensorMode, "avoid_device_init", None), property):
         patches.set(FakeTensorMode, "avoid_device_init", property(lambda self: True))
     else:

@@ -8,28 +8,30 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ddpsim.torch.fake.finite import follow_finite
 from ddpsim.torch.fake.operators import tensors_in, written_tensors
 from ddpsim.torch.fake.patches import Patches
 from ddpsim.torch.fake.phases import Phases
 from ddpsim.torch.fake.refusals import place, refuse
+from ddpsim.torch.fake.routing import even_counts
 from ddpsim.torch.fake.streams import Streams
 
 _REAL_FLOATS = 1 << 16      # tensors on the CPU are real up to here: schedules, counters, samples; weights are not
 _REAL_INTEGERS = 1 << 26
-_KNOWN = 1 << 12            # elements of a tensor on the GPU whose values are followed
+_KNOWN = 1 << 13            # elements of a tensor on the GPU whose values are followed
 _CONSTANTS = frozenset(("zeros", "ones", "full", "arange", "scalar_tensor"))
 _INTEGERS = frozenset(("arange", "randint", "randperm", "tensor", "scalar_tensor", "full"))    # where no dtype is given
-_COUNTS = frozenset(("histc", "bincount"))
 #: Operators whose result has a size that depends on values, by the word of --assume.
 ASSUMABLE = {"nonzero": "nonzero", "masked_select": "masked_select", "_unique": "unique", "_unique2": "unique", "unique_dim": "unique",
              "unique_consecutive": "unique", "index": "nonzero", "index_put_": "nonzero", "index_put": "nonzero", "repeat_interleave": "repeat_interleave"}
+_WORDS = sorted({*ASSUMABLE.values(), "flex_attention"})
 
 
 def check_assumptions(assume: dict[str, float]) -> None:
     """Throws where one is not known or not a share."""
     for word, share in assume.items():
-        if word not in ASSUMABLE.values():
-            raise ValueError(f"--assume {word}: no such word; there are {', '.join(sorted(set(ASSUMABLE.values())))}")
+        if word not in _WORDS:
+            raise ValueError(f"--assume {word}: no such word; there are {', '.join(_WORDS)}")
         if not 0 <= share < float("inf") or (share > 1 and word != "repeat_interleave"):
             raise ValueError(f"--assume {word}={share}: it is a share of the elements, from 0 to 1" +
                              (", or times each one is repeated" if word == "repeat_interleave" else ""))
@@ -50,8 +52,9 @@ def _reduction(boxed: Any) -> str | None:
 
 class Values:
     def __init__(self, streams: Streams, phases: Phases, assume: dict[str, float]):
-        self._streams, self._tape, self._phases, self._assume = streams, streams.tape, phases, assume
+        self._streams, self._tape, self._phases, self.assume = streams, streams.tape, phases, assume
         self.in_scaler = False    # GradScaler asks whether a gradient was infinite
+        self.all_are_true = False    # of a mask that selects
 
     # Tensors on the CPU.
 
@@ -118,15 +121,15 @@ class Values:
 
     def follow(self, name: str, func: Any, args: Any, kwargs: Any, inputs: list[torch.Tensor], out: Any) -> None:
         """Counts into bins are taken as equal; what is computed from known values is known."""
-        if name in _COUNTS and isinstance(out, FakeTensor) and out.numel() <= _KNOWN:
-            share, rest = divmod(inputs[0].numel(), out.numel())
-            with unset_fake_temporarily():
-                out.guess = torch.full((out.numel(),), share, dtype=out.dtype)
-                out.guess[:rest] += 1
-            self._tape.note("even-routing", f"{place()}: {name} of {inputs[0].numel()} values into {out.numel()} bins: counts are taken as equal")
+        counted = even_counts(name, args, inputs, out, _KNOWN)
+        if counted is not None:
+            self._tape.note("even-routing", f"{place()}: {name} of {counted} values into {out.numel()} bins: counts are taken as equal")
+            return
+        if follow_finite(name, args, inputs, out, _KNOWN):
             return
         written = written_tensors(func, args, kwargs)
-        if not isinstance(out, FakeTensor) or out.numel() > _KNOWN:
+        outputs = list(out) if isinstance(out, (list, tuple)) and out else [out]
+        if not all(isinstance(part, FakeTensor) and part.numel() <= _KNOWN for part in outputs):
             self._forget(written)
             return
         computed = name not in _CONSTANTS and torch.Tag.nondeterministic_seeded not in func.tags and not name.startswith("empty") and name != "new_empty"
@@ -144,7 +147,21 @@ class Values:
             plain["device"] = torch.device("cpu")
         with unset_fake_temporarily(), contextlib.suppress(Exception):
             result = func(*known(args), **plain)
-            out.guess = result.clone() if name == "_to_copy" else result
+            for part, value in zip(outputs, [result] if outputs[0] is out else result):
+                part.guess = value.clone() if name == "_to_copy" else value
+
+    def crossed(self, name: str, args: Any, kwargs: Any, out: Any) -> Any:
+        """The result of an operator. A copy from or to the GPU makes the host wait, unless it is told not to (ATen's Copy.cu); one to the CPU is
+        real where its values are known."""
+        if name not in ("_to_copy", "copy_"):
+            return out
+        source = args[1] if name == "copy_" else args[0]
+        if {source.device.type, out.device.type} != {"cpu", "cuda"}:
+            return out
+        if not (kwargs.get("non_blocking") or len(args) > 2 and args[2]):
+            self._stop("copy", out if out.device.type == "cuda" else source)
+        known = getattr(out, "guess", None) if out.device.type == "cpu" and name == "_to_copy" else None
+        return out if known is None else known
 
     # Values that the host reads.
 
@@ -196,11 +213,15 @@ class Values:
         word = ASSUMABLE.get(name)
         if word is None:
             raise refuse(f"{func}: what depends on values cannot be recorded")
-        if word not in self._assume:
+        if self.all_are_true:
+            share = 1.0
+        elif word in self.assume:
+            share = self.assume[word]
+            self._tape.note("assumed", f"{place()}: {name} gives {share:g} of what is possible (--assume)")
+        else:
             raise refuse(f"{name}: what depends on values cannot be recorded", f"--assume {word}=0.5 takes half of the elements" if word != "repeat_interleave" else
                          "--assume repeat_interleave=2 repeats each twice; or give it output_size")
-        share = self._assume[word]
-        self._tape.note("assumed", f"{place()}: {name} gives {share:g} of what is possible (--assume)")
+        self._stop(name, args[0])    # for the size of the result
         tensor = args[0]
         if word == "repeat_interleave":
             return tensor.new_empty((round(tensor.numel() * share),), dtype=torch.int64)
