@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """How often intervals hold: published steps of training/ against what ddpsim is sure of. Markdown, for docs/accuracy.md.
 
-Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--calibrated] [--check] [--json FILE]
+Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--calibrated] [--choices] [--check] [--json FILE]
 
 A family is one source's steps of one kind. Scores are those of logarithms of times in %, lower is better: CRPS (twice the mean pinball loss of 19
 quantiles) of the interval, and of a log-normal whose 80 % are 15 % up and down, whatever the job. --leave-out: each family by a `compute: named` that
 fit_evidence.py gives without it, as long as three families are left. --calibrated: steps by software that nobody named, once one step of their kind
-(family, cluster, type, sequence, strategy, degrees that are not 1) calibrated it: the first of each kind in its file, fewer than twice MOST_OF_KIND others. --check: exit 1 unless 75 to 90 % lie inside, every family counted once (a family lies inside
+(family, cluster, type, sequence, strategy, degrees that are not 1) calibrated it: the first of each kind in its file, fewer than twice MOST_OF_KIND others. --choices: jobs that were measured
+in several ways: how often the advised one was the fastest, by P(best). --check: exit 1 unless 75 to 90 % lie inside, every family counted once (a family lies inside
 as a whole or not at all where its source is off as a whole: of sixteen families 80 % are 70 to 90), and the score is below the constant's."""
 import argparse
 import json
 import math
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -30,6 +32,7 @@ OF_GROWTH = {("mlperf", "h100-sxm"): "MLPerf, Llama 3.1 405B, H100", ("dgxc", "h
 NORMAL = NormalDist()
 OF_STEPS = {"experts", "small_experts", "context", "context_pytorch", "attention", "async_tp"}
 MOST_OF_KIND = 8
+MOST_UNRELIABLE = 0.1    # of 190 jobs 80 % are 71 to 86
 SHARES = [i / 20 for i in range(1, 20)]
 CONSTANT = [math.log(1.15) / NORMAL.inv_cdf(0.9) * NORMAL.inv_cdf(share) for share in SHARES]
 
@@ -153,16 +156,74 @@ def predict_calibrated(ddpsim, rows):
     return before, after, refused
 
 
+class Task:
+    """One job that was measured in several ways, which differ in how GPUs share the model; `points`: those of a sweep over them."""
+
+    def __init__(self, ddpsim, folder, scenario, steps):
+        measured = [statistics.mean(of) for of in steps.values()]
+        ways = [json.loads(way) for way in steps]
+        path = Path(folder) / "ways.yaml"
+        path.write_text(json.dumps({**scenario, "sweep": {"parallelism": ways}}))
+        answer = subprocess.run([ddpsim, "sweep", path, "--quiet", "--json", "-"], capture_output=True, text=True, check=False)
+        if answer.returncode:
+            sys.exit(f"{path.read_text()}\n{answer.stderr}")
+        points = json.loads(answer.stdout)["points"]
+        fastest = [step == min(measured) for step in measured]
+        advised = min(range(len(points)), key=lambda i: (points[i]["regret"], points[i]["iteration_s"]))
+        self.ways = len(ways)
+        self.said, self.right = points[advised]["p_best"], fastest[advised]
+        self.tied = sum(point["tied"] for point in points)
+        self.among = any(point["tied"] and is_it for point, is_it in zip(points, fastest))
+        self.expected, self.lost = points[advised]["regret"], measured[advised] / min(measured) - 1
+        self.brier = statistics.mean((point["p_best"] - is_it) ** 2 for point, is_it in zip(points, fastest))
+        certain = min(points, key=lambda point: point["iteration_s"])
+        self.brier_certain = statistics.mean(((point is certain) - is_it) ** 2 for point, is_it in zip(points, fastest))
+
+
+def tasks(ddpsim, rows):
+    """Steps that differ in nothing but how GPUs share the model."""
+    alike = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if isinstance(row, judge_parallel.Step) and not isinstance(row, (judge_growth.Step, judge_parallel.Mixture)):
+            scenario = row.scenario()
+            way = json.dumps(scenario.pop("parallelism", {"tensor": 1}))
+            of_ddp = {key: value for key, value in scenario.pop("ddp", {}).items() if key != "accumulation_steps"}
+            batch = row.data * int(row.micro_batch) * int(row.micro_batches)
+            alike[json.dumps({**scenario, "ddp": of_ddp, "batch": {"global": batch}})][way].append(row.measured)
+    with tempfile.TemporaryDirectory() as folder:
+        return [Task(ddpsim, folder, json.loads(text), of) for text, of in alike.items() if len(of) > 1]
+
+
+def reliability(found):
+    """How often the advised way was the best one, by how sure it was."""
+    def line(name, of):
+        mean = lambda key: statistics.mean(getattr(one, key) for one in of)    # noqa: E731
+        return [name, str(len(of)), f"{mean('ways'):.1f}", f"{mean('said'):.2f}", f"{mean('right'):.2f}", f"{100 * mean('among'):.0f}", f"{mean('tied'):.1f}",
+                f"{100 * mean('expected'):.1f}", f"{100 * mean('lost'):.1f}", f"{mean('brier'):.3f}", f"{mean('brier_certain'):.3f}"]
+    ends = [(0.85, 1.01, "surer than 85 %"), (0.6, 0.85, "60 to 85 %"), (0, 0.6, "less sure")]
+    parts = [(name, [one for one in found if low <= one.said < high]) for low, high, name in ends]
+    return table(["advised", "jobs", "ways", "said", "right", "best among the ties, %", "ties", "regret expected, %", "measured", "Brier", "if the fastest were certain"],
+                 [*(line(name, of) for name, of in parts if of), line("all", found)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ddpsim", type=Path)
     parser.add_argument("--evidence", default="default", metavar="FILE")
     parser.add_argument("--leave-out", action="store_true")
     parser.add_argument("--calibrated", action="store_true")
+    parser.add_argument("--choices", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE", help="logarithms of measured over predicted, by family, for fit_evidence.py")
     options = parser.parse_args()
     ddpsim, rows = options.ddpsim.resolve(), judged_rows()
+    if options.choices:
+        found = tasks(ddpsim, rows)
+        print("\n".join(reliability(found)))
+        said, right = (statistics.mean(getattr(one, key) for one in found) for key in ("said", "right"))
+        if options.check and abs(said - right) > MOST_UNRELIABLE:
+            sys.exit("how sure choices are does not hold")
+        return
     if options.calibrated:
         before, after, refused = predict_calibrated(ddpsim, rows)
         print("\n".join([*judge(before), "", *judge(after), "", f"{refused} of the steps to calibrate to were refused"]))

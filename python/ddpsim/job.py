@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping
 
@@ -66,6 +67,21 @@ class BestCap:
     default_cap_mb: float
     #: How many caps, or bucket assignments, were tried.
     tried: int
+    #: How sure it is that the default takes longer, and whether the two cannot be told apart; None where the default is the best, or nothing is in
+    #: doubt.
+    default_longer: float | None = None
+    default_tied: bool | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What could be measured, and what it is worth."""
+
+    measure: str
+    #: To type once it is measured.
+    command: str
+    #: Of the 80 % interval afterwards, on average over what may come out: its length over its lower end.
+    width: float
 
 
 @dataclass(frozen=True)
@@ -161,7 +177,7 @@ class Job:
         most = best.plateau_most_bytes
         return BestCap(_as_mb(best.cap_bytes), best.iteration_s,
                        (_as_mb(best.plateau_least_bytes), float("inf") if most is None else _as_mb(most)),
-                       best.with_default_s - best.iteration_s, _as_mb(best.default_cap_bytes), best.tried)
+                       best.with_default_s - best.iteration_s, _as_mb(best.default_cap_bytes), best.tried, best.default_longer, best.default_tied)
 
     def best_caps(self) -> BestCaps:
         """What `ddpsim simulate --best-caps` finds. InputError where a list of caps does not make the buckets."""
@@ -194,8 +210,23 @@ class Job:
 
     def study(self, axes: Mapping[str, Any] | None = None) -> Study:
         """Simulates the same points, all of them here, and holds them against one another: which is best, and how sure that is. Up to 100,000
-        points."""
-        return Study(self._along(axes)._core.compare())
+        points. Points that the machine did not let end are left out, with a RuntimeWarning."""
+        compared = self._along(axes)._core.compare()
+        if lost := compared.lost():
+            warnings.warn(lost, RuntimeWarning, stacklevel=2)
+        return Study(compared)
+
+    def condition(self, step: float, out: str | os.PathLike[str], accept: bool = False) -> Job:
+        """This job, knowing that one step of it took so many seconds, as measured. Writes the software that it calibrates to `out`, as
+        `ddpsim calibrate --step` does, and names it: other jobs take it as workload.framework. InputError where nothing of what is known of the job
+        gives such a step (accept takes it all the same), or no software times it (it has a recorded trace)."""
+        path = os.path.abspath(os.fspath(out))
+        self._core.calibrate(step, path, accept)
+        return self.set({self._core.software_key(): path})
+
+    def value_of(self) -> list[Measurement]:
+        """What to measure next, that which narrows the interval of this job most first; empty where nothing would."""
+        return [Measurement(one.measure, one.command, one.width) for one in self._core.narrowing()]
 
     def _along(self, axes: Mapping[str, Any] | None) -> Job:
         if axes is None:

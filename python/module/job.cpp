@@ -1,5 +1,7 @@
 #include "python/module/job.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include <fmt/core.h>
@@ -13,7 +15,9 @@
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/result/measured_iterations.hpp"
 #include "sim/study/best_caps.hpp"
+#include "sim/study/calibrated_software.hpp"
 #include "sim/study/notes.hpp"
+#include "sim/study/what_if.hpp"
 
 namespace ddpsim::python {
 
@@ -97,6 +101,30 @@ BestCaps Job::best_caps() const {
   return ddpsim::best_caps(scenario, all_cores());
 }
 
+void Job::calibrate(double step_s, const std::string& path, bool accepts_all) const {
+  if (!(step_s > 0 && std::isfinite(step_s)))
+    throw InputError(fmt::format("no step takes {} s", step_s), "say how many seconds one took: step=1.42");
+  check_writable(path, "software");
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  auto scenario = readers_->with([&](Files& files, Simulator&) { return resolve(files, root); });
+  auto text =
+      calibrated_software(scenario, name_, {.measured = Seconds(step_s), .accepts_all = accepts_all}).text;
+  write_whole_file(path, text);
+}
+
+std::string Job::software_key() const {
+  return config::find_at(root_, "workload.compute") ? "workload.compute" : "workload.framework";
+}
+
+Narrowing Job::narrowing() const {
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  WhatIf what_if(file_, root);
+  auto scenario = what_if.scenario();
+  return narrowing_of(name_, what_if, scenario, simulate_once(scenario).metrics);
+}
+
 std::string Job::key() const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
@@ -124,8 +152,13 @@ Job::Ran Job::run(const std::function<void()>& once_read) const {
 
 Compared Job::compare() const {
   auto ran = run([] {});
-  if (ran.hint) fail_lost(ran.result, *ran.hint);
   return {std::move(ran.result), std::move(ran.scenario)};
+}
+
+std::string Compared::lost() const {
+  bool is_any = std::ranges::any_of(
+      result_.failed, [](const FailedPoint& point) { return point.who == PointFailure::machine; });
+  return is_any ? lost_text(result_) : "";
 }
 
 std::string Compared::to_json() const {

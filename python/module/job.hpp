@@ -12,6 +12,7 @@
 #include "sim/report/best_caps.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/study/best_cap.hpp"
+#include "sim/study/next_measurement.hpp"
 #include "sim/study/results_file.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/study.hpp"
@@ -42,6 +43,8 @@ class Compared {
   Compared(SweepResult result, ScenarioInfo scenario)
       : result_(std::move(result)), scenario_(std::move(scenario)) {}
   [[nodiscard]] std::string to_json() const;
+  // Which points the machine did not let end; empty: none.
+  [[nodiscard]] std::string lost() const;
 
  private:
   SweepResult result_;
@@ -64,6 +67,12 @@ class Job {
   // The best list of caps; throws InputError where a list does not make the buckets.
   [[nodiscard]] BestCaps best_caps() const;
   [[nodiscard]] std::string key() const;
+  // Writes the software that one measured step calibrates, as `ddpsim calibrate --step` does; with --accept.
+  void calibrate(double step_s, const std::string& path, bool accepts_all) const;
+  // The key that names its software.
+  [[nodiscard]] std::string software_key() const;
+  // What to measure next, as `ddpsim simulate --explain` lists it.
+  [[nodiscard]] Narrowing narrowing() const;
   // A rank's step as text, of the scenario without its sweep.
   [[nodiscard]] std::string program() const;
   // Simulates the points of the sweep section, all together, so that they can be compared.

@@ -84,7 +84,22 @@ NB_MODULE(_core, m) {
                    })
       .def_prop_ro("default_cap_bytes", [](const BestCap& best) { return best.default_cap.value(); })
       .def_prop_ro("with_default_s", [](const BestCap& best) { return best.with_default.value(); })
-      .def_ro("tried", &BestCap::tried);
+      .def_ro("tried", &BestCap::tried)
+      .def_prop_ro(
+          "default_longer",
+          [](const BestCap& best) -> std::optional<double> {
+            if (!best.default_odds) return std::nullopt;
+            return 1 - best.default_odds->p_best;
+          },
+          "How sure it is that the default takes longer.")
+      .def_prop_ro("default_tied", [](const BestCap& best) -> std::optional<bool> {
+        if (!best.default_odds) return std::nullopt;
+        return best.default_odds->is_tied;
+      });
+  nb::class_<NextMeasurement>(m, "NextMeasurement", "What could be measured.")
+      .def_ro("measure", &NextMeasurement::what)
+      .def_ro("command", &NextMeasurement::command)
+      .def_ro("width", &NextMeasurement::width, "Of the 80 % interval afterwards, over its lower end.");
   nb::class_<BestCaps>(m, "BestCaps", "The best list of caps beside the best single one.")
       .def_prop_ro("caps_bytes", [](const BestCaps& best) { return in_bytes(best.list.caps); })
       .def_prop_ro("buckets", [](const BestCaps& best) { return best.list.buckets; })
@@ -93,7 +108,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("single_iteration_s", [](const BestCaps& best) { return best.single.iteration.value(); })
       .def_ro("left_out", &BestCaps::left_out);
   nb::class_<Compared>(m, "Compared", "A sweep whose points have been held against one another.")
-      .def("to_json", &Compared::to_json, "What `ddpsim sweep --json -` prints.");
+      .def("to_json", &Compared::to_json, "What `ddpsim sweep --json -` prints.")
+      .def("lost", &Compared::lost, "Which points the machine did not let end; empty: none.");
   nb::class_<Job>(m, "Job", "A scenario as text, with what was set on top of it.")
       .def(nb::init<std::string, std::string, std::string, const std::vector<std::string>&>(),
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
@@ -104,6 +120,12 @@ NB_MODULE(_core, m) {
       .def("best_caps", &Job::best_caps, Released())
       .def("program", &Job::program, Released())
       .def("key", &Job::key, Released())
+      .def("software_key", &Job::software_key)
+      .def("calibrate", &Job::calibrate, nb::arg("step_s"), nb::arg("path"), nb::arg("accepts_all"),
+           Released())
+      .def(
+          "narrowing", [](const Job& job) { return job.narrowing().all; }, Released(),
+          "What to measure next, the best first.")
       .def("compare", &Job::compare, Released(), "Sweeps, all points together.")
       .def("write_report", &Job::write_report, nb::arg("path"), Released(),
            "Sweeps, and writes what `ddpsim sweep --html` does.");

@@ -12,6 +12,7 @@
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
 #include "sim/result/measured_iterations.hpp"
+#include "sim/study/overlapped_steps.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/text/physics_calibration.hpp"
 
@@ -115,8 +116,10 @@ void calibrate_overlap(const OverlapOptions& options) {
     if (plain.trace_synthetic) fmt::print("trace {}\n", *plain.trace_synthetic);
   }
   PhysicsCalibration calibration{{fit.compute, fit.collective}, row.run_set};
+  scenario.physics.interference = calibration.interference;
+  auto measured = evidence_of({{what, scenario, row.iteration}}, 0, options.accept);
   OutputPhase writing;
-  write_output(options.out, write_physics_calibration(calibration, what));
+  write_output(options.out, write_physics_calibration(calibration, what, measured));
 }
 
 }  // namespace ddpsim::cli

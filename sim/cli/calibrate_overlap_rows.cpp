@@ -20,6 +20,7 @@
 #include "sim/config/overrides.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/study/notes.hpp"
+#include "sim/study/overlapped_steps.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/sweep_points.hpp"
 #include "sim/text/physics_calibration.hpp"
@@ -153,20 +154,53 @@ Rows read_rows(const OverlapOptions& options, RowSimulations& simulations) {
   return rows;
 }
 
+Physics with(Physics physics, const OverlapParameters& parameters) {
+  physics.interference = {parameters.compute, parameters.collective};
+  if (parameters.launch) physics.overheads.launch = *parameters.launch;
+  if (!parameters.spread) return physics;
+  physics.spread.ranks = *parameters.spread;
+  if (physics.range) physics.range->least.spread = physics.range->most.spread = physics.spread;
+  return physics;
+}
+
 std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
                                          const OverlapParameters& parameters, RowSimulations& simulations) {
   auto scenarios = usual;
   for (auto& scenario : scenarios) {
-    auto& physics = scenario.physics;
-    physics.interference = {parameters.compute, parameters.collective};
-    physics.range.reset();
-    if (parameters.launch) physics.overheads.launch = *parameters.launch;
-    if (parameters.spread) physics.spread.ranks = *parameters.spread;
+    scenario.physics = with(scenario.physics, parameters);
+    scenario.physics.range.reset();
   }
   std::vector<OverlappedIteration> predicted;
   for (const auto& metrics : simulations.run(scenarios))
     predicted.push_back({metrics.iteration, metrics.tail, metrics.communication});
   return predicted;
+}
+
+std::vector<OverlappedStep> steps_of(const Rows& rows, const OverlapParameters& parameters,
+                                     const std::string& path) {
+  std::vector<OverlappedStep> steps;
+  for (std::size_t i = 0; i < rows.measured.size(); ++i) {
+    steps.push_back(
+        {fmt::format("{}: {}", path, rows.names[i]), rows.scenarios[i], rows.measured[i].measured.iteration});
+    auto& scenario = steps.back().scenario;
+    scenario.physics = with(scenario.physics, parameters);
+    if (parameters.spread)
+      std::erase_if(scenario.doubts, [](const Doubt& one) { return one.of->moves == Moves::spread; });
+  }
+  return steps;
+}
+
+// Of the rows' logarithms about what was fitted, with the freedom that it leaves.
+double miss_of(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
+  double squares = 0;
+  for (std::size_t i = 0; i < rows.measured.size(); ++i) {
+    double miss = std::log(fit.predicted[i].iteration / rows.measured[i].measured.iteration);
+    squares += miss * miss;
+  }
+  auto is_fitted = [](const OverlapFinding& one) { return one.standard_error.has_value(); };
+  auto fitted = 1 + std::ranges::count_if(fit.others, is_fitted);
+  return std::sqrt(squares /
+                   static_cast<double>(std::max<std::ptrdiff_t>(1, std::ssize(rows.measured) - fitted)));
 }
 
 std::string value_of(const OverlapFinding& finding, const OverlapParameters& parameters) {
@@ -247,6 +281,7 @@ void calibrate_overlap_rows(const OverlapOptions& options) {
   }
   PhysicsCalibration calibration{
       {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};
+  auto measured = evidence_of(steps_of(rows, parameters, options.measured), miss_of(rows, fit), true);
   OutputPhase writing;
   write_output(options.out,
                write_physics_calibration(
@@ -255,7 +290,8 @@ void calibrate_overlap_rows(const OverlapOptions& options) {
                                fmt::join(rows.names, "; "),
                                rows.compute_scale
                                    ? fmt::format("; compute x {:.4f}, by one GPU's step", *rows.compute_scale)
-                                   : "")));
+                                   : ""),
+                   measured));
 }
 
 }  // namespace ddpsim::cli

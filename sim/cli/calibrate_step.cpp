@@ -16,8 +16,8 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
+#include "sim/study/calibrated_software.hpp"
 #include "sim/study/solve.hpp"
-#include "sim/study/step_fit.hpp"
 #include "sim/text/software_file.hpp"
 
 namespace ddpsim::cli {
@@ -38,16 +38,6 @@ config::Value read_scenario(const StepOptions& options) {
   auto root = file.load();
   take_unused_axes(root);
   return root;
-}
-
-// "llama-2-7b on 64 GPUs, micro batch 4, sequence 4096"
-std::string phrase_of(const Scenario& scenario) {
-  if (scenario.recorded)
-    return fmt::format("{}, recorded, on {} GPUs", fmt::join(scenario.recorded->recording->script, " "),
-                       scenario.world_size);
-  const auto& [model, step, software, gpu, state, work] = *scenario.model_step;
-  return fmt::format("{} on {} GPUs, micro batch {}, sequence {}", model.name, scenario.world_size,
-                     step.shape.micro_batch, step.shape.sequence);
 }
 
 calibrate::LoggedJob job_of(const Scenario& scenario) {
@@ -98,25 +88,10 @@ MeasuredStep measured_step(const StepOptions& options, const Scenario& scenario)
   return {log.step, fmt::format("the median of {} lines of {}", log.counted, options.step)};
 }
 
-std::string_view name_of(const std::optional<FittedShare>& share) {
-  return share ? name_in(kFittedShareNames, *share) : "compute";
-}
-
-std::string value_of(const Software& software, std::optional<FittedShare> share, Precision precision) {
-  if (share == FittedShare::host) return format_seconds(software.host);
-  return fmt::format(
-      "{:.4f}", share == FittedShare::attention ? software.attention : products_share(software, precision));
-}
-
-// What its GPU is called in the file: like the shares that it had, if they are of such a GPU.
-std::string gpu_word(const Software& software, const GpuDescription& gpu) {
-  return software.is_for_gpu && !software.fitted_on.empty() ? software.fitted_on : gpu.name;
-}
-
 void print_fit(const StepFit& fit, const Software& before, Precision precision, Seconds measured) {
-  print_stderr("{} {} (software {} says {})\n", name_of(fit.share),
-               value_of(fit.software, fit.share, precision), before.name,
-               value_of(before, fit.share, precision));
+  print_stderr("{} {} (software {} says {})\n", name_of_share(fit.share),
+               fitted_value(fit.software, fit.share, precision), before.name,
+               fitted_value(before, fit.share, precision));
   constexpr double kExact = 0.01;
   if (double off = fit.predicted / measured - 1; std::abs(off) > kExact)
     print_stderr("note: the scenario takes {} with it, {:+.0f} % from what was measured\n",
@@ -153,30 +128,15 @@ void solve_step(const StepOptions& options) {
 void calibrate_step(const StepOptions& options) {
   check_outputs({{"--out", options.out}});
   auto scenario = resolve(Files(options.scenario), read_scenario(options));
-  if (!scenario.is_timed_by_law())
-    throw InputError(
-        fmt::format("{}: only a transformer's step, or a recorded script's, calibrates a software",
-                    options.scenario),
-        "name one: workload.model: llama-2-7b; a recorded trace has its times already");
   auto [measured, source] = measured_step(options, scenario);
-  const auto& before = scenario.software();
-  auto precision = scenario.precision();
-  auto job = fmt::format("{}: {}", options.scenario, phrase_of(scenario));
-  auto fit = fit_step(scenario, {measured, job, share_of(options.share), options.accept});
-  auto& fitted = fit.software;
-  if (!before.name.ends_with(kCalibrated)) fitted.name = before.name + std::string(kCalibrated);
-  auto comment =
-      fmt::format("{} from one step of {}{}: {}; {} before.\nThe rest as in {}.", name_of(fit.share),
-                  format_seconds(measured), source.empty() ? "" : ", " + source, job,
-                  value_of(before, fit.share, precision), before.name);
+  auto calibrated = calibrated_software(scenario, options.scenario,
+                                        {measured, source, share_of(options.share), options.accept});
   if (!options.quiet) {
     print_notes(scenario.notes);
-    print_fit(fit, before, precision, measured);
+    print_fit(calibrated.fit, scenario.software(), scenario.precision(), measured);
   }
   OutputPhase writing;
-  write_output(options.out, [&] {
-    return write_software(fitted, gpu_word(before, scenario.gpu_of_law()), comment, fit.measured);
-  });
+  write_output(options.out, [&] { return std::move(calibrated.text); });
 }
 
 }  // namespace ddpsim::cli

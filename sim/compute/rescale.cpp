@@ -65,8 +65,9 @@ void multiply_times(LayerTrace& trace, const Ratios& factors, double optimizer) 
   if (trace.optimizer) trace.optimizer = *trace.optimizer * optimizer;
 }
 
-// An estimate of an estimate says both.
+// An estimate of an estimate says both; nobody measured passes of it.
 void mark(TraceMetadata& metadata, const std::string& how) {
+  metadata.totals.reset();
   metadata.synthetic = metadata.synthetic ? *metadata.synthetic + ", " + how : how;
 }
 

@@ -116,6 +116,7 @@ LayerTrace synthesize(const Model& model, const SynthesisOptions& options) {
   trace.metadata.batch_size = options.batch.samples;
   trace.metadata.sequence_length = options.batch.sequence;
   trace.metadata.synthetic = how(options);
+  if (options.forward && options.backward) trace.metadata.totals = "given";
   trace.metadata.notes = notes(options);
   check_times(trace);
   return trace;

@@ -28,6 +28,10 @@ std::string name_of(const EvidenceClass& of) {
   return std::string(name_in(kSubjectNames, of.of)) + " " + std::string(of.name);
 }
 
+bool Observation::moves_with(const EvidenceClass& one) const {
+  return response.curves.contains(name_of(one));
+}
+
 const Evidence::Line* Evidence::find(const EvidenceClass& of) const {
   auto line = lines.find(name_of(of));
   return line == lines.end() ? nullptr : &line->second;

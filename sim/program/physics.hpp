@@ -88,6 +88,7 @@ struct Physics {
     End least, most;
   };
   std::optional<Range> range;
+  bool is_calibrated = false;  // interference, to overlapped steps, which evidence may have
   Overheads overheads;
   [[nodiscard]] bool is_off() const {
     return interference.is_off() && overheads.is_off() && spread == Spread();

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/engine/knobs.hpp"
+#include "sim/evidence/conditioning.hpp"
 #include "sim/nccl/calibration.hpp"
 
 namespace ddpsim {
@@ -190,9 +191,11 @@ std::vector<Doubt> estimated_doubts() {
 
 std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled, bool is_of_other_gpu) {
   if (is_rescaled) return {doubt_of(Subject::compute, "other_gpu", "compute, rescaled from another GPU")};
-  if (trace.metadata.synthetic) return {doubt_of(Subject::compute, "never", "compute, estimated")};
+  bool has_totals = trace.metadata.totals.has_value();
+  if (trace.metadata.synthetic && !has_totals)
+    return {doubt_of(Subject::compute, "never", "compute, estimated")};
   if (is_of_other_gpu) return {doubt_of(Subject::compute, "never", "compute, recorded on another GPU")};
-  return {doubt_of(Subject::compute, "measured")};
+  return {doubt_of(Subject::compute, "measured", has_totals ? "compute, of passes that were measured" : "")};
 }
 
 std::optional<Note> software_scope_note(const Scenario& scenario) {
@@ -228,11 +231,11 @@ namespace {
 // Steps of another GPU, or in another type, tell nothing of this compute.
 void drop_measured(Scenario& scenario) {
   if (!scenario.evidence || scenario.evidence->calibrated.empty()) return;
-  auto others = *scenario.evidence;
-  others.calibrated.clear();
-  others.measured.clear();
-  others.picked.clear();
-  scenario.evidence = std::make_shared<const Evidence>(std::move(others));
+  auto left = *scenario.evidence;
+  const auto* compute = find_evidence_class(Subject::compute, std::exchange(left.calibrated, {}));
+  std::erase_if(left.measured, [&](const Observation& measured) { return measured.moves_with(*compute); });
+  weigh(left);
+  scenario.evidence = std::make_shared<const Evidence>(std::move(left));
 }
 
 // It is known as before, but that its steps were measured.
@@ -256,6 +259,14 @@ void judge_split(const Scenario& scenario, Doubt& doubt) {
                      fmt::format("compute by {}, of GPUs that share a model", software.name));
 }
 
+// Steps that it was fitted to leave draws of it.
+bool is_weighed_interference(const Scenario& scenario) {
+  if (!scenario.physics.is_calibrated || !scenario.evidence) return false;
+  const auto& interference = *find_evidence_class(Subject::physics, "interference");
+  return std::ranges::any_of(scenario.evidence->measured,
+                             [&](const Observation& one) { return one.moves_with(interference); });
+}
+
 }  // namespace
 
 void add_step_doubts(Scenario& scenario) {
@@ -263,11 +274,11 @@ void add_step_doubts(Scenario& scenario) {
   if (const auto& hooks = scenario.physics.overheads.hooks;
       hooks != Hooks() && hooks == scenario.strategy->hooks())
     doubts.push_back(doubt_of(Subject::physics, "hooks"));
-  if (const auto& range = scenario.physics.range) {
-    if (range->least.interference != range->most.interference)
-      doubts.push_back(doubt_of(Subject::physics, "interference"));
-    if (range->least.spread != range->most.spread) doubts.push_back(doubt_of(Subject::physics, "spread"));
-  }
+  const auto& range = scenario.physics.range;
+  if ((range && range->least.interference != range->most.interference) || is_weighed_interference(scenario))
+    doubts.push_back(doubt_of(Subject::physics, "interference"));
+  if (range && range->least.spread != range->most.spread)
+    doubts.push_back(doubt_of(Subject::physics, "spread"));
   if (scenario.measured_table) {
     doubts.push_back(doubt_of(Subject::network, "table"));
     doubts.back().axes = {"data"};

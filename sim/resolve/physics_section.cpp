@@ -73,6 +73,7 @@ bool settle_interference(const GpuDescription* gpu, const std::optional<PhysicsC
     return true;
   }
   if (calibration) physics.interference = calibration->interference;
+  physics.is_calibrated = calibration && calibration->is_fitted;
   range.least.interference = range.most.interference = physics.interference;
   return false;
 }

@@ -12,6 +12,7 @@
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/resolve/workload.hpp"
 #include "sim/text/evidence_file.hpp"
+#include "sim/text/physics_calibration.hpp"
 #include "sim/text/software_file.hpp"
 
 namespace ddpsim {
@@ -134,6 +135,7 @@ struct EvidenceKey {
   using Value = std::shared_ptr<const Evidence>;
   std::string file;      // besides the default; empty: none
   std::string software;  // that may say more, calibrated to steps; empty: none
+  std::string physics;   // likewise
   bool is_none = false;
   auto operator<=>(const EvidenceKey&) const = default;
 };
@@ -149,6 +151,8 @@ std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& give
   if (framework || compute)
     key.software =
         files.path_of(PresetKind::software, given.located(framework ? *framework : *compute, place));
+  const auto& physics = given.job.physics.calibration;
+  if (physics) key.physics = files.path_of(given.located(*physics, "physics.calibration"));
   return files.once(key, [&]() -> EvidenceKey::Value {
     Evidence evidence;
     if (!key.is_none)
@@ -156,13 +160,16 @@ std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& give
           find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence)));
     if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
     if (!key.software.empty()) evidence = read_software_evidence(key.software, std::move(evidence));
+    if (!key.physics.empty()) evidence = read_physics_evidence(key.physics, std::move(evidence));
     if (key.is_none) {
       if (evidence.found.empty()) return nullptr;
       evidence.lines.clear();
       evidence.measured.clear();
     }
     if (!weigh(evidence))
-      throw InputError(given.at(!key.software.empty() ? place : "evidence"),
+      throw InputError(given.at(!key.software.empty()  ? place
+                                : !key.physics.empty() ? "physics.calibration"
+                                                       : "evidence"),
                        "a step that it says was measured is far from all that the evidence holds possible",
                        "calibrate again: what was described is not what was measured");
     return std::make_shared<const Evidence>(std::move(evidence));

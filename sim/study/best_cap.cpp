@@ -9,8 +9,10 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/ddp/ddp_rules.hpp"
+#include "sim/study/choices.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
+#include "sim/study/simulate_once.hpp"
 #include "sim/study/sweep_points.hpp"
 
 namespace ddpsim {
@@ -73,14 +75,17 @@ Seconds iteration_of(const Scenario& scenario, unsigned jobs) {
   return iteration;
 }
 
+config::Value with_cap(config::Value root, Bytes cap) {
+  config::set_at(root, kBucketCapAxis, config::scalar_value(fmt::format("{:.0f}B", cap.value()), root.span),
+                 root.span);
+  return root;
+}
+
 // The roundest cap of the best buckets, which is simulated before it is named.
 Bytes round_cap(const config::Value& root, Files& files, const Tried& best, std::optional<Bytes> end,
                 unsigned jobs) {
   auto cap = roundest(best.from, end);
-  auto with_cap = root;
-  config::set_at(with_cap, kBucketCapAxis,
-                 config::scalar_value(fmt::format("{:.0f}B", cap.value()), root.span), root.span);
-  return iteration_of(resolve(files, with_cap), jobs) == best.iteration ? cap : best.from;
+  return iteration_of(resolve(files, with_cap(root, cap)), jobs) == best.iteration ? cap : best.from;
 }
 
 }  // namespace
@@ -120,6 +125,10 @@ BestCap best_cap(const config::Value& root, Files& files, bool exact, unsigned j
   result.default_cap = default_cap;
   result.with_default = with_default;
   result.tried = tried.size();
+  if (!is_default) {
+    auto metrics = [](const Scenario& scenario) { return simulate_once(scenario).metrics; };
+    result.default_odds = odds_against(metrics(usual), metrics(resolve(files, with_cap(root, result.cap))));
+  }
   return result;
 }
 

@@ -17,6 +17,7 @@ struct BestCap {
   Bytes default_cap;                  // what PyTorch takes if nobody says
   Seconds with_default;               // the iteration under the default
   std::size_t tried = 0;              // caps, or bucket assignments
+  std::optional<Odds> default_odds;   // of the default against it; none: it is the best, or all is certain
 };
 
 // `root` is a scenario without its sweep section. `exact`: over every bucket assignment that a cap can give;

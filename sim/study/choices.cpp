@@ -15,10 +15,11 @@ namespace {
 
 // Sizes are alike in what is simulated wrongly; what differs in its code is as another strategy.
 std::string_view class_of_axis(std::string_view axis) {
-  constexpr std::string_view kSplits[] = {"parallelism.",      "pipeline.", "tensor.",
-                                          "context.",          "expert.",   "workload.micro_batch",
-                                          "workload.recompute"};
-  auto starts_axis = [&](std::string_view start) { return axis.starts_with(start); };
+  constexpr std::string_view kSplits[] = {
+      "parallelism", "pipeline", "tensor", "context", "expert", "workload.micro_batch", "workload.recompute"};
+  auto starts_axis = [&](std::string_view start) {
+    return axis.starts_with(start) && (axis.size() == start.size() || axis[start.size()] == '.');
+  };
   if (axis.starts_with(kBucketCapAxis) || is_reduction_size(axis)) return "cap";
   return std::ranges::any_of(kSplits, starts_axis) ? "split" : "strategy";
 }

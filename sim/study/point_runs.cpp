@@ -20,7 +20,7 @@ struct Runs {
 
   explicit Runs(std::span<const ScenarioVariant> points) {
     for (const auto& point : points) {
-      for (const auto& knobs : curves.emplace_back(*point.base, point.draws).knobs())
+      for (const auto& knobs : curves.emplace_back(*point.base, point.draws, point.is_one_of_many).knobs())
         variants.emplace_back(point).knobs = knobs;
       last.push_back(variants.size());
       variants.push_back(point);

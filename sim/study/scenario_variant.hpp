@@ -15,6 +15,7 @@ struct ScenarioVariant {
   std::optional<Bytes> bucket_cap = {};  // of strategy ddp
   std::optional<Knobs> knobs = {};       // of what nobody measured; then iterations do not differ
   std::size_t draws = 0;                 // of what nobody measured, each simulated; 0: curves, and no draw is
+  bool is_one_of_many = false;           // then curves are lines through two points
 
   [[nodiscard]] Scenario scenario() const;
 };

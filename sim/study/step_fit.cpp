@@ -5,11 +5,12 @@
 #include <span>
 #include <vector>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/engine/knobs.hpp"
 #include "sim/evidence/conditioning.hpp"
+#include "sim/study/refuted.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/study/uncertainty.hpp"
@@ -229,30 +230,6 @@ void sign(const Scenario& scenario, Software& software) {
   software.types = {scenario.precision()};
 }
 
-const Doubt* compute_doubt(const Scenario& scenario) {
-  auto found =
-      std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& doubt) { return doubt.of->of; });
-  return found == scenario.doubts.end() ? nullptr : &*found;
-}
-
-InputError refuted(const Scenario& scenario, const StepQuestion& question, std::vector<Seconds> draws) {
-  std::ranges::sort(draws);
-  std::vector<std::string> known;
-  for (const auto& doubt : scenario.doubts)
-    if (scenario.evidence->find(*doubt.of) && doubt.of->of != Subject::physics) known.push_back(doubt.what);
-  std::string other;
-  if (const auto* compute = compute_doubt(scenario); compute && compute->of->name.starts_with("named"))
-    other = "if it was other code, leave workload.framework out; ";
-  return InputError(
-      fmt::format("what is described is not what was measured: {} was measured, and with all that is held "
-                  "possible of it ({}) the scenario takes {} to {}",
-                  format_seconds(question.measured), fmt::join(known, "; "), format_seconds(draws.front()),
-                  format_seconds(draws.back())),
-      "is the time that of one optimizer step of this scenario, with its micro batch, accumulation and "
-      "GPUs? " +
-          other + "--accept takes it all the same");
-}
-
 }  // namespace
 
 StepShares step_shares(const ModelStep& step) {
@@ -289,7 +266,7 @@ StepFit fit_step(Scenario scenario, const StepQuestion& question) {
   if (response) {
     auto draws = draws_of(*response, evidence, kDrawsToWeigh);
     auto weights = condition(draws, question.measured, row, *weights_of(evidence, kDrawsToWeigh));
-    if (!weights && !question.accepts_all) throw refuted(scenario, question, std::move(draws));
+    if (!weights && !question.accepts_all) throw refuted(scenario, question.measured, std::move(draws));
     if (!weights) response.reset();
     if (weights) {
       slower = told_of(evidence, *compute->of, *weights).middle;

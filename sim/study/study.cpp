@@ -7,6 +7,12 @@
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
+namespace {
+
+// Of more points each has the intervals of two runs a quantity.
+constexpr std::size_t kMostWithCurves = 10'000;
+
+}  // namespace
 
 Study::Study(std::string file, config::Value root, bool all_columns)
     : file_(std::move(file)),
@@ -59,7 +65,9 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
   std::vector<std::size_t> outcome_of(plan.points.size());
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     outcome_of[i] = plan.same_as[i] == i ? simulated.size() : outcome_of[plan.same_as[i]];
-    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+    if (plan.same_as[i] != i) continue;
+    simulated.push_back(plan.points[i]);
+    simulated.back().is_one_of_many = grid_.size() > kMostWithCurves;
   }
   std::size_t next = 0;
   auto show_refused_before = [&](std::size_t number) {

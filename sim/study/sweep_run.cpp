@@ -200,7 +200,7 @@ std::vector<Note> unmatched_notes(const SweepResult& result) {
 }
 
 // Names the first few.
-[[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint) {
+std::string lost_text(const SweepResult& result) {
   constexpr std::size_t kMostNamed = 8;
   std::string message = result.points.empty() ? "no point could be simulated" : result.failed_note();
   std::size_t lost = 0;
@@ -212,7 +212,11 @@ std::vector<Note> unmatched_notes(const SweepResult& result) {
     message += fmt::format("\n  {}: {}", fmt::join(values, ", "), point.error);
   }
   if (lost > kMostNamed) message += fmt::format("\n  and {} more", lost - kMostNamed);
-  throw EnvironmentError(message, hint);
+  return message;
+}
+
+void fail_lost(const SweepResult& result, const std::string& hint) {
+  throw EnvironmentError(lost_text(result), hint);
 }
 
 void add_default_caps(SweepResult& result, const std::string& path, const config::Value& root,

@@ -39,7 +39,9 @@ void check_formulas(const SweepPlan& plan, const SourceSpan& place);
 void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,
                   const std::vector<config::SweepAxis>& axes);
 
-// Which points the machine did not let end, as an EnvironmentError.
+// Which points the machine did not let end, and why.
+std::string lost_text(const SweepResult& result);
+// As an EnvironmentError.
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
 
 // The page of a sweep that has run (sweep_html.hpp): its best point is simulated again, and changed in many

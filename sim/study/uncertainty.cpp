@@ -32,9 +32,11 @@ std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow
   return values;
 }
 
-// Along the range, and as far beyond.
-Interference at_level(const Physics::Range& range, double compute) {
-  const auto &least = range.least.interference, &most = range.most.interference;
+// Along the range, and as far beyond; what was fitted keeps its proportion.
+Interference at_level(const Physics& physics, double compute) {
+  const auto& [s, r] = physics.interference;
+  if (physics.is_calibrated) return {compute, s > 0 ? r / s * compute : r};
+  const auto &least = physics.range->least.interference, &most = physics.range->most.interference;
   double along =
       most.compute > least.compute ? (compute - least.compute) / (most.compute - least.compute) : 0;
   return {compute, std::max(0.0, least.collective + along * (most.collective - least.collective))};
@@ -83,7 +85,7 @@ void turn_to(const Scenario& scenario, const Doubt& doubt, double value, Knobs& 
       knobs.hooks = value;
       break;
     case Moves::interference:
-      knobs.interference = at_level(*scenario.physics.range, value);
+      knobs.interference = at_level(scenario.physics, value);
       break;
     case Moves::spread:
       knobs.spread = value;
@@ -116,10 +118,10 @@ bool is_slow(const Scenario& scenario) {
 
 }  // namespace
 
-CurveRuns::CurveRuns(const Scenario& scenario, std::size_t draws) {
+CurveRuns::CurveRuns(const Scenario& scenario, std::size_t draws, bool are_lines) {
   if (!scenario.evidence) return;
   evidence_ = scenario.evidence;
-  bool slow = is_slow(scenario);
+  bool slow = are_lines || is_slow(scenario);
   for (const auto& doubt : scenario.doubts)
     if (const auto* line = scenario.evidence->find(*doubt.of)) add(scenario, doubt, *line, slow);
   if (!parts_.empty()) add_draws(scenario, draws);

@@ -13,10 +13,11 @@
 namespace ddpsim {
 
 // The simulations that a scenario's curves are drawn through, and behind them those of draws, each with all
-// that nobody measured turned at once; no draws: all are read off the curves.
+// that nobody measured turned at once; no draws: all are read off the curves. `are_lines`: through two points
+// each.
 class CurveRuns {
  public:
-  explicit CurveRuns(const Scenario& scenario, std::size_t draws = 0);
+  explicit CurveRuns(const Scenario& scenario, std::size_t draws = 0, bool are_lines = false);
 
   [[nodiscard]] const std::vector<Knobs>& knobs() const { return knobs_; }
   [[nodiscard]] const Unknowns& unknowns() const { return unknowns_; }

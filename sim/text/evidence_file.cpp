@@ -221,7 +221,12 @@ Evidence with(EvidenceFile& file, Evidence known) {
     double row = known.calibrated_row(*of);
     if (auto line = known.lines.find(name_of(*of)); line != known.lines.end()) line->second.row = row;
   }
-  for (const auto& one : file.measured) known.measured.push_back(observation_of(one));
+  // A step that several calibrations know is one.
+  for (const auto& one : file.measured)
+    if (std::ranges::none_of(known.measured, [&](const Observation& before) {
+          return before.of == one.job && before.took == one.took;
+        }))
+      known.measured.push_back(observation_of(one));
   return known;
 }
 
@@ -257,7 +262,8 @@ std::string write_evidence_section(const Evidence& measured, std::string_view in
   std::erase_if(rows.rows, [&](const Row& row) {
     bool is_subject =
         std::ranges::count(kSubjectNames, row.name, &std::pair<std::string_view, Subject>::first) > 0;
-    return is_subject || (row.name == "found" && measured.found.empty());
+    return is_subject || (row.name == "found" && measured.found.empty()) ||
+           (row.name == "calibrated" && measured.calibrated.empty());
   });
   return keys::lines_of(rows, &file, indent);
 }

@@ -1,10 +1,13 @@
 #include "sim/text/physics_calibration.hpp"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/evidence_file.hpp"
 #include "sim/text/file_rows.hpp"
 
 namespace ddpsim::interference_keys {
@@ -14,6 +17,7 @@ using namespace keys;
 
 struct File : PhysicsCalibration {
   std::string fitted_to = {};  // for people
+  std::optional<Value> evidence = {};
 };
 
 Section rows() {
@@ -26,7 +30,15 @@ Section rows() {
       .key<&File::launch>("launch", maybe(time()), "Of each collective")
       .key<&File::spread>("spread", maybe(number(0, kLargestSpread)), "Of GPUs")
       .key<&File::run_set>("run_set", maybe(text()), "What was measured together")
-      .key<&File::fitted_to>("fitted_to", text(), "Tables");
+      .key<&File::fitted_to>("fitted_to", text(), "Tables")
+      .key<&File::evidence>("evidence", maybe(any()), "Of the steps it was fitted to");
+}
+
+File read_file(const std::string& path) {
+  static const auto section = rows();
+  auto file = keys::read_root<File>(section, config::load_yaml(path, "a calibration of interference"));
+  file.is_fitted = true;
+  return file;
 }
 
 }  // namespace
@@ -39,12 +51,16 @@ keys::Section file_rows::physics_calibration() {
 }
 
 PhysicsCalibration read_physics_calibration(const std::string& path) {
-  static const auto rows = interference_keys::rows();
-  return keys::read_root<interference_keys::File>(rows,
-                                                  config::load_yaml(path, "a calibration of interference"));
+  return interference_keys::read_file(path);
 }
 
-std::string write_physics_calibration(const PhysicsCalibration& calibration, const std::string& fitted_to) {
+Evidence read_physics_evidence(const std::string& path, Evidence known) {
+  auto file = interference_keys::read_file(path);
+  return file.evidence ? read_evidence_section(*file.evidence, std::move(known)) : known;
+}
+
+std::string write_physics_calibration(const PhysicsCalibration& calibration, const std::string& fitted_to,
+                                      const Evidence& measured) {
   std::string text =
       "# How strongly compute and communication slow one another down, fitted by `ddpsim calibrate`. What it "
       "means: docs/model.md.\n";
@@ -53,7 +69,9 @@ std::string write_physics_calibration(const PhysicsCalibration& calibration, con
   if (calibration.launch) text += fmt::format("launch: {:.6g}us\n", 1e6 * calibration.launch->value());
   if (calibration.spread) text += fmt::format("spread: {:.6g}\n", *calibration.spread);
   if (calibration.run_set) text += fmt::format("run_set: {}\n", double_quoted(*calibration.run_set));
-  return text + fmt::format("fitted_to: {}\n", double_quoted(fitted_to));
+  text += fmt::format("fitted_to: {}\n", double_quoted(fitted_to));
+  if (!measured.measured.empty()) text += "evidence:\n" + write_evidence_section(measured, "  ");
+  return text;
 }
 
 }  // namespace ddpsim

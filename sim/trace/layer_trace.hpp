@@ -44,6 +44,8 @@ struct TraceMetadata {
   std::optional<std::int64_t> batch_size, sequence_length;  // samples a GPU and step; tokens a sample
   std::vector<std::string> notes;                           // free comment lines, without the '#'
   std::optional<std::string> synthetic;  // how the times were estimated; absent where they were recorded
+  // "given": whatever share each layer has by that, forward and backward pass took as long in all.
+  std::optional<std::string> totals = {};
 
   bool operator==(const TraceMetadata&) const = default;
 };

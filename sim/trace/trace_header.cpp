@@ -16,9 +16,10 @@ namespace {
 constexpr std::string_view kSeparators = " \t";
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys{
-      "ddpsim-trace", "model",   "device",    "batch_size", "sequence_length", "torch",    "forward",
-      "optimizer",    "buffers", "gradients", "elements",   "source",          "captured", "synthetic"};
+  static const std::vector<std::string> keys{"ddpsim-trace",    "model",     "device",   "batch_size",
+                                             "sequence_length", "torch",     "forward",  "optimizer",
+                                             "buffers",         "gradients", "elements", "source",
+                                             "captured",        "synthetic", "totals"};
   return keys;
 }
 
@@ -85,6 +86,10 @@ TraceHeader read_trace_header(const CsvTable& table) {
   header.metadata.source = text_value(lines, "source");
   header.metadata.captured = text_value(lines, "captured");
   header.metadata.synthetic = text_value(lines, "synthetic");
+  header.metadata.totals = text_value(lines, "totals");
+  if (header.metadata.totals && header.metadata.totals != "given")
+    throw InputError(lines.find("totals")->span, "totals are given, or the line is left out",
+                     "write: # totals: given");
   header.forward = time_value(lines, "forward");
   header.optimizer = time_value(lines, "optimizer");
   header.buffers = sizes_value(lines, "buffers");
@@ -144,6 +149,7 @@ std::string write_trace_header(const LayerTrace& trace) {
   text("source", metadata.source);
   text("captured", metadata.captured);
   text("synthetic", metadata.synthetic);
+  text("totals", metadata.totals);
   for (const auto& note : metadata.notes) {
     DDPSIM_CHECK(is_remark(note), "a note that would be read as a header key");
     out += fmt::format("# {}\n", one_line("note", note));

@@ -92,6 +92,7 @@ TEST(Synthesize, WithoutAGpuTimesAreInProportionToFlops) {
   EXPECT_FALSE(trace.optimizer);
   EXPECT_FALSE(trace.metadata.device);
   EXPECT_EQ(trace.metadata.synthetic, "FLOPs");
+  EXPECT_EQ(trace.metadata.totals, "given");
   EXPECT_EQ(trace.metadata.notes[0], "A layer's time is in proportion to its FLOPs.");
 }
 
@@ -100,6 +101,7 @@ TEST(Synthesize, SaysThatItIsAnEstimateAndIsReadBack) {
   options.gradients = DType::bfloat16;
   auto trace = synthesize(three_layers(), options);
   EXPECT_EQ(trace.metadata.synthetic, "roofline, efficiency 0.5, memory efficiency 0.5");
+  EXPECT_EQ(trace.metadata.totals, std::nullopt);
   EXPECT_THAT(
       trace.metadata.notes,
       ElementsAre("A layer's time is the larger of FLOPs / (0.5 x 1 TFLOP/s in float32) and bytes / (0.5 x "

@@ -12,6 +12,9 @@ class Coverage(Chapter):
     def test_the_document_is_up_to_date_and_intervals_hold(self):
         self.assert_same(self.written("--check"), self.answer_to("--check"), count_tolerance=2)
 
+    def test_the_document_says_how_often_the_advised_way_was_the_fastest(self):
+        self.assert_same(self.written("--choices --check"), self.answer_to("--choices", "--check"), count_tolerance=2)
+
 
 if __name__ == "__main__":
     main()

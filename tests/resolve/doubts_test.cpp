@@ -71,6 +71,9 @@ TEST(ComputeDoubts, OfATrace) {
   EXPECT_THAT(names(trace_doubts(trace, false, true)), ElementsAre("compute never"));
   trace.metadata.synthetic = "by its operations";
   EXPECT_THAT(names(trace_doubts(trace, false, false)), ElementsAre("compute never"));
+  trace.metadata.totals = "given";
+  EXPECT_THAT(names(trace_doubts(trace, false, false)), ElementsAre("compute measured"));
+  EXPECT_THAT(names(trace_doubts(trace, false, true)), ElementsAre("compute never"));
 }
 
 // A generation counts as fitted where some software of software/ has shares for one of gpus/ of it.

@@ -232,8 +232,9 @@ TEST(TraceFile, AnEstimateSaysSo) {
   auto trace = two_gradients();
   EXPECT_THAT(write_trace(trace), ::testing::Not(HasSubstr("synthetic")));
   trace.metadata.synthetic = "roofline, efficiency 0.5";
+  trace.metadata.totals = "given";
   auto text = write_trace(trace);
-  EXPECT_THAT(text, HasSubstr("\n# synthetic: roofline, efficiency 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("\n# synthetic: roofline, efficiency 0.5\n# totals: given\n"));
   EXPECT_EQ(parse_trace({make_source("t.csv", text), text}), trace);
 }
 
