@@ -93,10 +93,13 @@ std::optional<int> gpus_of_node(const Scenario& scenario) {
 
 Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& scenario,
                        const IterationMetrics& metrics) {
-  if (!metrics.uncertainty || !scenario.is_timed_by_law()) return {};
+  if (!metrics.uncertainty) return {};
   Measuring measuring(scenario, metrics);
   if (!measuring.is_possible()) return {};
-  auto calibrate = fmt::format("ddpsim calibrate --step TIME {}", job);
+  // What a trace has is compute alone, and steps tell what slows it down.
+  auto calibrate = scenario.is_timed_by_law()
+                       ? fmt::format("ddpsim calibrate --step TIME {}", job)
+                       : fmt::format("ddpsim calibrate --overlap {} --measured STEPS", job);
   measuring.add_step("one step of this job", calibrate + " --out mine.yaml", scenario);
   if (auto gpus = gpus_of_node(scenario)) {
     auto world = fmt::format("cluster.world_size={}", *gpus);

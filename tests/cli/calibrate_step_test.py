@@ -190,6 +190,18 @@ class NextTest(EthernetTest):
     def test_nothing_in_doubt_nothing_to_measure(self):
         self.assertEqual(self.explained("evidence=none")["explanation"]["narrow"], [])
 
+    def test_of_a_recorded_trace_an_overlapped_step(self):
+        """Interference and the network are what is not known: a step of the job tells both together, and says more than a table of the second."""
+        self.write("traced.yaml", f"workload: {{trace: {cli.SOURCE_ROOT}/traces/gpt2-large-a100-bs4.csv}}\ncluster: {{topology: p4d, world_size: 64}}\n")
+        self.ok("simulate", "traced.yaml", "--explain", "--json", "traced.json")
+        answer = json.loads(self.read("traced.json"))
+        narrow = {one["measure"]: one for one in answer["explanation"]["narrow"]}
+        job = narrow["one step of this job"]
+        self.assertEqual(job["command"], "ddpsim calibrate --overlap traced.yaml --measured STEPS --out mine.yaml")
+        least, most = answer["evidence"]["interval_80_s"]
+        self.assertLess(job["width"], 0.7 * (most / least - 1))
+        self.assertLess(job["width"], narrow["a table of nccl-tests over EFA"]["width"])
+
 
 if __name__ == "__main__":
     cli.main()
