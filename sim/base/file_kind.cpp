@@ -60,7 +60,8 @@ constexpr std::string_view kProfilerTrace = "a trace of the PyTorch profiler", k
                            kTopology = "a topology", kModel = "a model", kLayerTrace = "a layer trace",
                            kTimes = "a table of collective times",
                            kRecording = "a table of recorded collectives",
-                           kAllReduces = "an all-reduce table", kDsConfig = "a ds_config.json",
+                           kAllReduces = "an all-reduce table", kMegatronArgs = "Megatron-LM's arguments",
+                           kAccelerate = "Accelerate's configuration", kDsConfig = "a ds_config.json",
                            kGpu = "a GPU", kSoftware = "software", kXml = "NCCL's topology as XML",
                            kMatrix = "the output of nvidia-smi topo -m",
                            kPeers = "the output of nvidia-smi topo -p2p r",
@@ -228,14 +229,14 @@ const std::vector<FileKind>& kinds() {
        [](Head h) {
          return has(h, "--tensor-model-parallel-size") || (has(h, "--num-layers") && has(h, "--hidden-size"));
        },
-       "write its sizes and degrees as a scenario: 'ddpsim init' begins one; ddpsim calibrate --step LOG "
-       "takes its log",
-       {}},
+       "ddpsim plan --megatron-args FILE --topology superpod-h100; ddpsim calibrate --step LOG takes its log",
+       {kMegatronArgs}},
       {"a script",
        "",
        [](Head h) { return text_of(h).starts_with("#!"); },
-       "write what it trains as a scenario: 'ddpsim init' begins one",
-       {}},
+       "write what it trains as a scenario: 'ddpsim init' begins one; of Megatron-LM ddpsim plan "
+       "--megatron-args FILE --topology superpod-h100",
+       {kMegatronArgs}},
       {"a model of Calculon",
        "",
        [](Head h) { return is_json(h) && has(h, "\"attn_heads\"") && has(h, "\"feedforward\""); },
@@ -249,7 +250,8 @@ const std::vector<FileKind>& kinds() {
                 (has(h, "\"zero_optimization\"") || has(h, "\"train_micro_batch_size_per_gpu\"") ||
                  has(h, "\"train_batch_size\""));
        },
-       "ddpsim simulate SCENARIO --ds-config FILE",
+       "ddpsim simulate SCENARIO --ds-config FILE; ddpsim plan MODEL --ds-config FILE --topology "
+       "superpod-h100 --gpus 64 --global-batch 512",
        {kDsConfig}},
       {"a model's config.json",
        "",
@@ -262,9 +264,9 @@ const std::vector<FileKind>& kinds() {
        {kModel}},
       {"a configuration of Accelerate",
        "",
-       [](Head h) { return has_line(h, "compute_environment:") && has_line(h, "distributed_type:"); },
-       "write its strategy as a scenario: 'ddpsim init' begins one",
-       {}},
+       [](Head h) { return has_key(h, "distributed_type"); },
+       "ddpsim plan MODEL --accelerate FILE --topology superpod-h100 --global-batch 512",
+       {kAccelerate}},
       {kSizes,
        "layer-times",
        [](Head h) { return !is_json(h) && has(h, "No. Params"); },
@@ -284,11 +286,11 @@ const std::vector<FileKind>& kinds() {
 }
 
 // Contents that files of these kinds are given for; others pass.
-constexpr std::array kContents{kProfilerTrace, kScenario,     kTopology,   kModel,       kLayerTrace,
-                               kTimes,         kRecording,    kAllReduces, kDsConfig,    kGpu,
-                               kSoftware,      kXml,          kMatrix,     kPeers,       kRocm,
-                               kSizes,         kOperators,    kTensors,    kTrainingLog, kNcclLog,
-                               kLayerTimes,    kComputeTimes, kIterations, kRecordedStep};
+constexpr std::array kContents{
+    kProfilerTrace, kScenario,   kTopology,     kModel,      kLayerTrace,  kTimes,    kRecording,
+    kAllReduces,    kDsConfig,   kMegatronArgs, kAccelerate, kGpu,         kSoftware, kXml,
+    kMatrix,        kPeers,      kRocm,         kSizes,      kOperators,   kTensors,  kTrainingLog,
+    kNcclLog,       kLayerTimes, kComputeTimes, kIterations, kRecordedStep};
 
 // As a shell takes it.
 std::string quoted(const std::string& path) {

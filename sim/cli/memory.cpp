@@ -109,6 +109,7 @@ void memory(const MemoryOptions& options) {
   check_plot_path(options.plot);
   std::vector<Note> said;  // while it was loaded
   auto root = options.load(said);
+  auto written = options.written(root);
   take_unused_axes(root);
   auto scenario = resolve_step(Files(options.file), root);
   if (!scenario.is_timed_by_law())
@@ -141,6 +142,7 @@ void memory(const MemoryOptions& options) {
   scenario.notes.insert(scenario.notes.begin(), said.begin(), said.end());
   if (options.prints_summary()) print_memory(std::cout, report);
   OutputPhase writing;
+  write_output(options.out, written);
   write_output(options.json, [&] { return memory_report_json(report, tool_info(), scenario.notes); });
   write_output(options.csv, [&] { return memory_csv(metrics); });
   write_output(options.timeline, [&] { return memory_snapshot(timeline_of(scenario)); });
@@ -159,7 +161,7 @@ Command memory_command() {
                   .example = "  ddpsim memory configs/llama-2-7b.yaml --set workload.micro_batch=4",
                   .run = [options] { memory(*options); }};
   options->add_to(command);
-  options->add_ds_config_to(command);
+  options->add_launch_to(command);
   command.options.push_back(output_option(
       "--timeline", &options->timeline,
       "Write a step of the fullest rank as a snapshot for PyTorch's memory viewer (pytorch.org/memory_viz)"));

@@ -9,18 +9,23 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/launch_options.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/scenario_text.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/resolve/workload_model.hpp"
+#include "sim/study/plan_split.hpp"
+#include "sim/study/simulate_once.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 struct PlanOptions {
+  LaunchOptions launch;
   std::string model, topology, gpus, batch, dtype, framework, sequence, json, csv, out;
   std::vector<std::string> overrides, strategies;
   double most_memory = kFittingShare;
@@ -28,62 +33,109 @@ struct PlanOptions {
   bool context = false, quiet = false;
 };
 
-std::string sequence_of(const PlanOptions& options) {
-  if (!options.sequence.empty()) return options.sequence;
-  auto own = own_sequence(any_model_of("MODEL", options.model));
-  if (own == 0)
-    throw InputError(fmt::format("'{}' takes samples of any length", options.model),
-                     "say the tokens of one: --sequence 4096");
-  return std::to_string(own);
-}
-
-// As --set takes it, and what it was typed with.
-struct Assignment {
-  std::string option, text;
-};
-
-std::vector<Assignment> assignments_of(const PlanOptions& options) {
-  std::vector<Assignment> assignments;
-  auto set = [&assignments](const std::string& option, const std::string& key, const std::string& text) {
-    if (!text.empty()) assignments.push_back({option, key + "=" + text});
+// Of what is typed; the tokens of a sample are typed, too, where the model has its own number.
+config::Value typed_root(const PlanOptions& options) {
+  config::Value root;
+  root.kind = config::Value::Kind::map;
+  root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
+  auto set = [&root](const std::string& option, const std::string& key, const std::string& text) {
+    if (!text.empty()) config::apply_override(root, key + "=" + text, option);
   };
   set("MODEL", "workload.model", options.model);
-  set("--sequence", "workload.sequence", sequence_of(options));
+  set("--sequence", "workload.sequence", options.sequence);
   set("--dtype", "workload.dtype", options.dtype);
   set("--framework", "workload.framework", options.framework);
   set("--topology", "cluster.topology", options.topology);
   set("--gpus", "cluster.world_size", options.gpus);
   set("--global-batch", "batch.global", options.batch);
-  for (const auto& one : options.overrides) assignments.push_back({"--set", one});
-  return assignments;
-}
-
-config::Value root_of(const std::vector<Assignment>& assignments) {
-  config::Value root;
-  root.kind = config::Value::Kind::map;
-  root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
-  for (const auto& [option, text] : assignments) config::apply_override(root, text, option);
+  for (const auto& one : options.overrides) config::apply_override(root, one);
   return root;
 }
 
+bool says(const config::Value& root, const char* key) {
+  const auto* value = config::find_at(root, key);
+  return value && value->kind != config::Value::Kind::null;
+}
+
+void set_sequence(const PlanOptions& options, config::Value& root, Files& files) {
+  if (says(root, "workload.sequence")) return;
+  const auto& model = *config::find_at(root, "workload.model");
+  auto own = own_sequence(options.model.empty() ? described_model(model, files)
+                                                : any_model_of("MODEL", options.model));
+  if (own == 0)
+    throw InputError(fmt::format("'{}' takes samples of any length", config::text_of(model)),
+                     "say the tokens of one: --sequence 4096");
+  config::apply_override(root, fmt::format("workload.sequence={}", own), "--sequence");
+}
+
+void require_all(const PlanOptions& options, const config::Value& root) {
+  require({{"MODEL", says(root, "workload.model")},
+           {"--topology", says(root, "cluster.topology")},
+           {"--gpus", says(root, "cluster.world_size")},
+           {"--global-batch", says(root, "batch.global")}},
+          options.launch.file() ? options.launch.words().back() + " does not say it; see 'ddpsim plan --help'"
+                                : std::string("see 'ddpsim plan --help'"));
+}
+
 // The fastest as a file; where nothing fits there is none.
-std::string best_scenario(const std::vector<Assignment>& assignments, const Plan& plan) {
-  std::vector<std::string> texts;
-  for (const auto& one : assignments) texts.push_back(one.text);
-  for (const auto& [key, value] : plan.best[plan.chosen()].settings) texts.push_back(key + "=" + value);
-  return "# Made by 'ddpsim plan': the best of what it tried.\n" + scenario_text(texts);
+std::string best_scenario(const PlanOptions& options, config::Value root, const Plan& plan) {
+  root = with_settings(root, plan.best[plan.chosen()].settings);
+  return "# Made by 'ddpsim plan': the best of what it tried.\n" + scenario_text(root, "", options.out);
+}
+
+// Of a launch file.
+struct AsLaunched {
+  std::optional<config::Value> root;
+  std::vector<Note> notes;
+};
+
+// What a plan looks for itself is taken out of what the file says, and simulated as it stands beside it.
+AsLaunched apply_launch(const PlanOptions& options, config::Value& root) {
+  if (!options.launch.file()) return {};
+  auto launched = options.launch.apply(root, "", false);
+  if (launched.global_batch && !says(root, "batch.global"))
+    config::set_at(root, "batch.global", *launched.global_batch, launched.global_batch->span);
+  AsLaunched as_launched{root, std::move(launched.notes)};
+  drop_searched(root);
+  return as_launched;
+}
+
+// How far it is from the best, or why there is no such step.
+std::string own_step(const AsLaunched& launched, const std::string& file, const Plan& plan, Files& files) {
+  if (!launched.root) return "";
+  auto root = *launched.root;
+  auto which = file;
+  if (!says(root, "workload.micro_batch")) {
+    config::apply_override(root, "workload.micro_batch=1");
+    which += ", with a micro-batch of 1,";
+  }
+  try {
+    auto scenario = resolve(files, root);
+    auto metrics = shown_metrics(scenario, simulate_once(scenario).metrics);
+    auto text = fmt::format("\nas {} has it: {}", which, format_seconds(metrics.iteration));
+    if (metrics.memory && !metrics.memory->fits())
+      text += fmt::format(", which does not fit: {:.1f} GB", metrics.memory->parts.peak().value() / 1e9);
+    if (plan.best.empty()) return text + "\n";
+    auto best = plan.best[plan.chosen()].metrics.iteration;
+    return text + fmt::format(", {:.2f} times the best above\n", metrics.iteration / best);
+  } catch (const InputError& error) {
+    return fmt::format("\nas {} has it there is no step: {}\n", which, error.message());
+  }
 }
 
 void plan(const PlanOptions& options) {
   check_outputs({{"--json", options.json}, {"--csv", options.csv}, {"--out", options.out}});
-  auto assignments = assignments_of(options);
-  auto root = root_of(assignments);
+  auto root = typed_root(options);
+  auto launched = apply_launch(options, root);
+  if (!options.quiet) print_notes(launched.notes);
+  require_all(options, root);
+  Files files("--set");
+  set_sequence(options, root, files);
   auto space = usual_plan_space();
   space.most_memory = options.most_memory;
   space.wanted = static_cast<std::size_t>(options.top);
   if (options.context) space.long_sequence = 0;
   if (!options.strategies.empty()) space.strategies = options.strategies;
-  Files files("--set");
   ProgressLine progress(options.quiet, "plans that fit");
   FirstInterrupt ends_early;
   auto found = make_plan(root, space, files,
@@ -93,12 +145,14 @@ void plan(const PlanOptions& options) {
   if (!found.best.empty()) notes = found.best[found.chosen()].notes;
   bool prints = !options.quiet && options.json != "-" && options.csv != "-" && options.out != "-";
   if (!options.quiet) print_notes(notes);
+  notes.insert(notes.begin(), launched.notes.begin(), launched.notes.end());
   if (prints) print_plan(std::cout, found, options.most_memory);
+  if (prints && launched.root) std::cout << own_step(launched, options.launch.file()->path, found, files);
   OutputPhase writing;
   write_output(options.json, [&] { return plan_json(found, notes, tool_info()); });
   write_output(options.csv, [&] { return plan_csv(found); });
   if (found.best.empty()) throw ThresholdMissed("nothing fits into a GPU's memory");
-  write_output(options.out, [&] { return best_scenario(assignments, found); });
+  write_output(options.out, [&] { return best_scenario(options, root, found); });
   if (FirstInterrupt::came()) throw Interrupted("interrupted");
 }
 
@@ -119,18 +173,13 @@ Command plan_command() {
       {.name = "MODEL",
        .value = &options->model,
        .description = "A model by name, or its file; a scenario's other keys are given by --set",
-       .is_required = true,
        .names = names_of(PresetKind::models)},
       {.name = "--topology",
        .value = &options->topology,
        .description = "Cluster, by name or file",
-       .is_required = true,
        .names = names_of(PresetKind::topologies)},
-      {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs", .is_required = true},
-      {.name = "--global-batch",
-       .value = &options->batch,
-       .description = "Samples a step, of all GPUs",
-       .is_required = true},
+      {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs"},
+      {.name = "--global-batch", .value = &options->batch, .description = "Samples a step, of all GPUs"},
       {.name = "--sequence",
        .value = &options->sequence,
        .description = "Tokens a sample (default: the model's own number; Llama's and others have none)"},
@@ -170,6 +219,7 @@ Command plan_command() {
       output_option("--json", &options->json, "Write the result as JSON; '-' is standard output", "PATH|-"),
       output_option("--csv", &options->csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
       {.name = "--quiet", .value = &options->quiet, .description = "No summary and no notes"}};
+  options->launch.add_to(command);
   return command;
 }
 

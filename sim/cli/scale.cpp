@@ -66,7 +66,9 @@ std::vector<int> counts_of(const ScaleOptions& options, const config::Value& roo
 void scale(const ScaleOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   check_plot_path(options.plot);
-  auto root = options.scenario.load();
+  std::vector<Note> said;  // while it was loaded
+  auto root = options.scenario.load(said);
+  auto written = options.scenario.written(root);
   auto axes = take_unused_axes(root);
   auto gpus = counts_of(options, root);
   Files files(options.scenario.file);
@@ -82,6 +84,7 @@ void scale(const ScaleOptions& options) {
       growth.notes.push_back(
           {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(growth.notes);
+  growth.notes.insert(growth.notes.begin(), said.begin(), said.end());
   ProgressLine progress(options.scenario.quiet, "sizes");
   progress.show_done(0, points.size());
   run_points(
@@ -96,6 +99,7 @@ void scale(const ScaleOptions& options) {
   if (options.scenario.prints_summary())
     print_growth(std::cout, growth, options.markdown ? TableStyle::markdown : TableStyle::text);
   OutputPhase writing;
+  write_output(options.scenario.out, written);
   write_output(options.scenario.json, [&] {
     return growth_json(growth, {options.scenario.file, options.scenario.overrides, {}}, tool_info());
   });
@@ -112,6 +116,7 @@ Command scale_command() {
                   .example = "  ddpsim scale configs/llama-2-7b.yaml --gpus 8:4096 --plot growth.svg",
                   .run = [options] { scale(*options); }};
   options->scenario.add_to(command);
+  options->scenario.add_launch_to(command);
   command.options.insert(
       command.options.end(),
       {{.name = "--gpus",

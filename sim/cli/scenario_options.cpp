@@ -6,21 +6,29 @@
 #include <map>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/read_files.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
+#include "sim/cli/scenario_text.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/resolve/slow_note.hpp"
 #include "sim/resolve/unused_keys.hpp"
-#include "sim/text/ds_config.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 constexpr std::array<std::string_view, 5> kToStandardOutput{"--json", "--csv", "--out", "--svg", "--dot"};
+
+config::Value empty_scenario(const std::string& launch_file) {
+  config::Value root;
+  root.kind = config::Value::Kind::map;
+  root.span.file = std::make_shared<const SourceFile>(SourceFile{launch_file, {}});
+  return root;
+}
 
 }  // namespace
 
@@ -33,8 +41,11 @@ Option output_option(std::string name, std::string* path, std::string descriptio
 }
 
 void ScenarioOptions::add_file_to(Command& command) {
-  command.run = [this, run = std::move(command.run)] {
-    file = preset_path(PresetKind::configs, "FILE", file);
+  command.run = [this, run = std::move(command.run), name = command.name] {
+    auto launched = launch.file();
+    require({{"FILE", !file.empty() || launched}}, fmt::format("see 'ddpsim {} --help'", name));
+    is_launched = file.empty();
+    file = is_launched ? launched->path : preset_path(PresetKind::configs, "FILE", file);
     run();
   };
   command.options.insert(
@@ -79,19 +90,24 @@ void ScenarioOptions::add_iterations_to(Command& command) {
        .type = "SEED"});
 }
 
-void ScenarioOptions::add_ds_config_to(Command& command) {
+void ScenarioOptions::add_launch_to(Command& command) {
+  for (auto& option : command.options)
+    if (option.name == "FILE") option.is_required = false;
+  launch.add_to(command);
+  command.options.push_back({.name = "--topology",
+                             .value = &topology,
+                             .description = "Cluster, by name or file (cluster.topology)",
+                             .refuses_empty = true,
+                             .names = names_of(PresetKind::topologies)});
   command.options.push_back(
-      {.name = "--ds-config",
-       .value = &ds_config,
-       .description = "DeepSpeed's ds_config.json: strategy, buckets, batches and dtypes are as it says",
-       .type = "PATH",
-       .refuses_empty = true});
+      output_option("--out", &out, "Write the scenario, with --set and a launch file in it", "PATH|-"));
 }
 
 config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const {
-  auto root = config::load_yaml(file, "a scenario");
+  auto root = is_launched ? empty_scenario(file) : config::load_yaml(file, "a scenario");
+  if (!topology.empty()) config::apply_override(root, "cluster.topology=" + topology, "--topology");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
-  if (!ds_config.empty()) notes = apply_ds_config(root, ds_config, sweeps);
+  notes = launch.apply(root, file, sweeps).notes;
   refuse_unused_keys(root);
   if (auto slow = slow_note(root, sweeps)) notes.push_back(std::move(*slow));
   if (!quiet) print_notes(notes);
@@ -103,9 +119,24 @@ config::Value ScenarioOptions::load() const {
   return load(none);
 }
 
+std::string ScenarioOptions::written(const config::Value& root) const {
+  return out.empty() ? ""
+                     : fmt::format("# Made by 'ddpsim' of {}\n{}", typed(), scenario_text(root, file, out));
+}
+
+std::string ScenarioOptions::typed() const {
+  auto launched = fmt::format("{}", fmt::join(launch.words(), " "));
+  auto job = is_launched ? launched : file;
+  if (!is_launched && !launched.empty()) job += " " + launched;
+  if (!topology.empty()) job += " --topology " + topology;
+  for (const auto& one : overrides) job += " --set '" + one + "'";
+  return job;
+}
+
 void ScenarioOptions::check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const {
   auto outputs = more;
   outputs.insert(outputs.begin(), {{"--json", json}, {"--csv", csv}});
+  if (!out.empty()) outputs.emplace_back("--out", out);
   cli::check_outputs(outputs);
 }
 

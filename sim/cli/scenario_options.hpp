@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/program_exit.hpp"
+#include "sim/cli/launch_options.hpp"
 #include "sim/command_line/command_line.hpp"
 #include "sim/config/value.hpp"
 #include "sim/result/run_info.hpp"
@@ -20,20 +21,26 @@ struct ScenarioOptions {
   std::string file;
   std::vector<std::string> overrides;
   std::string json, csv;  // a path, or "-" for standard output; empty: not wanted
-  std::string ds_config;  // DeepSpeed's; empty: none
+  LaunchOptions launch;
+  std::string topology, out;  // of a launch file; empty: none
+  bool is_launched = false;   // without a scenario: `file` is the launch file
   bool quiet = false;
 
   void add_to(Command& command);
   void add_file_to(Command& command);  // and --set alone
-  // --ds-config.
-  void add_ds_config_to(Command& command);
+  // A launch file in place of FILE or beside it, the cluster by --topology, and --out, the scenario.
+  void add_launch_to(Command& command);
   // --iterations and --seed, which stand for keys of the section `variability`.
   void add_iterations_to(Command& command);
-  // Loads the scenario file and applies --set, and --ds-config, of which there may be notes.
+  // Loads the scenario file and applies --set, and a launch file, of which there may be notes.
   [[nodiscard]] config::Value load(std::vector<Note>& notes, bool sweeps = false) const;
   [[nodiscard]] config::Value load() const;
+  // The scenario as a file for --out; empty: it is not wanted.
+  [[nodiscard]] std::string written(const config::Value& root) const;
+  // What to type for it again: "train.yaml --set 'a=b'".
+  [[nodiscard]] std::string typed() const;
   // True when the console summary goes to standard output.
-  [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-"; }
+  [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-" && out != "-"; }
   // Throws InputError for outputs that cannot be written, before anything is computed.
   // `more` are the command's other outputs as (option, path).
   void check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const;

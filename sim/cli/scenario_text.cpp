@@ -1,46 +1,53 @@
 #include "sim/cli/scenario_text.hpp"
 
-#include <algorithm>
+#include <filesystem>
+
+#include <fmt/core.h>
 
 namespace ddpsim::cli {
 namespace {
 
-// A key with a value, or with keys below it.
-struct Node {
-  std::string key, value;
-  std::vector<Node> below = {};
+namespace fs = std::filesystem;
+using config::Value;
 
-  Node& child(const std::string& name) {
-    auto known = std::find_if(below.begin(), below.end(), [&](const Node& node) { return node.key == name; });
-    if (known != below.end()) return *known;
-    return below.emplace_back(Node{name, {}});
+class ScenarioWriter {
+ public:
+  ScenarioWriter(const std::string& from, const std::string& to)
+      : from_(fs::path(from).parent_path()),
+        to_(to == "-" ? fs::current_path() : fs::absolute(to).parent_path()) {}
+
+  void write(const Value& map, const std::string& indent, std::string& text) const {
+    for (const auto& [key, span, value] : map.entries) {
+      if (value.kind == Value::Kind::map && !value.entries.empty()) {
+        text += fmt::format("{}{}:\n", indent, key);
+        write(value, indent + "  ", text);
+      } else {
+        text += fmt::format("{}{}: {}\n", indent, key, config::to_flow_text(moved(value)));
+      }
+    }
   }
+
+ private:
+  // What is no file stays as it is.
+  [[nodiscard]] Value moved(Value value) const {
+    for (auto& item : value.items) item = moved(item);
+    for (auto& entry : value.entries) entry.value = moved(entry.value);
+    if (value.kind != Value::Kind::scalar || fs::path(value.scalar).is_absolute()) return value;
+    auto path = value.span.is_typed() ? fs::path(value.scalar) : from_ / value.scalar;
+    std::error_code unreadable;
+    if (!value.scalar.empty() && fs::is_regular_file(path, unreadable))
+      value.scalar = fs::proximate(fs::absolute(path).lexically_normal(), to_).string();
+    return value;
+  }
+
+  fs::path from_, to_;
 };
-
-void write(const Node& node, const std::string& indent, std::string& text) {
-  for (const auto& one : node.below) {
-    text += indent + one.key + ":" + (one.value.empty() ? "" : " " + one.value) + "\n";
-    write(one, indent + "  ", text);
-  }
-}
 
 }  // namespace
 
-std::string scenario_text(const std::vector<std::string>& assignments) {
-  Node top;
-  for (const auto& assignment : assignments) {
-    auto equals = assignment.find('=');
-    auto* node = &top;
-    for (std::size_t from = 0; from <= equals;) {
-      auto dot = std::min(assignment.find('.', from), equals);
-      node = &node->child(assignment.substr(from, dot - from));
-      from = dot + 1;
-    }
-    node->value = assignment.substr(equals + 1);
-    node->below.clear();
-  }
+std::string scenario_text(const Value& root, const std::string& from, const std::string& to) {
   std::string text;
-  write(top, "", text);
+  ScenarioWriter(from, to).write(root, "", text);
   return text;
 }
 

@@ -91,9 +91,7 @@ Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Valu
                               const IterationMetrics& metrics) {
   std::ostringstream explanation;
   ProgressLine progress(options.quiet, "changes");
-  auto job = options.file;
-  for (const auto& one : options.overrides) job += " --set '" + one + "'";
-  auto found = explain(explanation, options.file, job, root, metrics,
+  auto found = explain(explanation, options.file, options.typed(), root, metrics,
                        [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   tell(options, explanation.str());
@@ -113,6 +111,7 @@ void simulate(const SimulateOptions& options) {
   check_plot_path(options.plot);
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said);
+  auto written = options.scenario.written(root);
   auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
   bool quiet = options.scenario.quiet;
   auto scenario = with_progress(quiet, [&] { return resolve(Files(options.scenario.file), root); });
@@ -148,6 +147,7 @@ void simulate(const SimulateOptions& options) {
   if (options.check_network)
     tell(options.scenario, network_check_text(scenario, simulated.prediction, quiet));
   OutputPhase writing;
+  write_output(options.scenario.out, written);
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best, explanation); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
@@ -172,7 +172,7 @@ Command simulate_command() {
       .run = [options] { simulate(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
-  options->scenario.add_ds_config_to(command);
+  options->scenario.add_launch_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--timeline", &options->timeline,

@@ -84,8 +84,7 @@ std::vector<std::string> page_options(const SweepOptions& options) {
   if (options.exact_optimum) words.emplace_back("--exact-optimum");
   if (options.formula) words.emplace_back("--formula");
   if (options.draws > 0) words.insert(words.end(), {"--draws", fmt::format("{}", options.draws)});
-  if (!options.scenario.ds_config.empty())
-    words.insert(words.end(), {"--ds-config", options.scenario.ds_config});
+  std::ranges::move(options.scenario.launch.words(), std::back_inserter(words));
   return words;
 }
 
@@ -104,6 +103,7 @@ void sweep(const SweepOptions& options) {
   InputLog inputs;
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said, true);
+  auto written = options.scenario.written(root);
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
     throw InputError(root.span, "there is nothing to sweep",
@@ -131,6 +131,7 @@ void sweep(const SweepOptions& options) {
     page = sweep_page(result, scenario, page_options(options), options.scenario.file, std::move(root), axes,
                       inputs);
   OutputPhase writing;
+  write_output(options.scenario.out, written);
   write_output(options.scenario.json, [&] { return sweep_json(result, scenario, tool_info()); });
   write_output(options.scenario.csv, [&] { return sweep_csv(result); });
   write_output(options.plot, [&] { return svg(sweep_chart(result)); });
@@ -148,7 +149,7 @@ Command sweep_command() {
                   .run = [options] { sweep(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
-  options->scenario.add_ds_config_to(command);
+  options->scenario.add_launch_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--plot", &options->plot, "Draw iteration time against bucket cap (.svg)"),

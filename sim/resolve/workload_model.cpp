@@ -23,7 +23,9 @@ AnyModel hugging_face(const Value& root, const std::string& name) {
   return model;
 }
 
-AnyModel find_model(const Value& value, Files& files) {
+}  // namespace
+
+AnyModel described_model(const Value& value, Files& files) {
   if (value.kind == Value::Kind::map)
     return is_hugging_face_config(value) ? hugging_face(value, "model")
                                          : AnyModel{read_transformer(value, "model"), {}};
@@ -31,13 +33,15 @@ AnyModel find_model(const Value& value, Files& files) {
   return read_any_model(files.path_of(PresetKind::models, value.located()));
 }
 
+namespace {
+
 class WorkloadReader {
  public:
   WorkloadReader(Files& files, const GivenJob& given, const GpuDescription& gpu, bool is_sharded)
       : files_(files), given_(given), workload_(given.job.workload), gpu_(gpu), is_sharded_(is_sharded) {}
 
   ModelWorkload read() {
-    auto model = find_model(workload_.model, files_);
+    auto model = described_model(workload_.model, files_);
     read_software();
     read_step(model.transformer ? model.transformer->positions : model.layers->sequence);
     try {

@@ -22,6 +22,8 @@ struct AnyModel {
   std::vector<Note> notes = {};  // how it was understood
 };
 
+// The value of workload.model: a name, a file or the sizes. Throws InputError.
+AnyModel described_model(const config::Value& value, Files& files);
 // A file of models/ or a config.json. Throws InputError.
 AnyModel read_any_model(const std::string& path);
 // What an option or argument was given: the name of a model, or a file's. Throws InputError, naming it.

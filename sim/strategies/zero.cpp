@@ -25,6 +25,9 @@ constexpr StrategyTraits kTraits{.name = {},
                                  .shares_models = true,
                                  .is_usual = true,
                                  .holds = StrategyTraits::Holds::gathered};
+// No stage shards without being asked for.
+constexpr StrategyTraits kFlatTraits{
+    .name = "zero0", .shares_models = true, .shares_stages = true, .holds = StrategyTraits::Holds::gathered};
 
 // Of slices to their owners as many bytes go over each link as where they are scattered.
 Operation reduction_of(const ZeroOptions& options) {
@@ -59,16 +62,32 @@ class Zero12Strategy final : public ZeroStrategy {
 };
 const Zero12Strategy kZero1("zero1", 1), kZero2("zero2", 2);
 
+class Zero0Strategy final : public ZeroStrategy {
+ public:
+  Zero0Strategy() : ZeroStrategy(kFlatTraits, 0) {}
+
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
+    return std::make_shared<ZeroPlan>(input, stage, options(input.choice));
+  }
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
+    return with_experts(choice, {Operation::all_reduce});
+  }
+};
+const Zero0Strategy kZero0;
+
 const ZeroStrategy* zero_of(const Job& job) {
   return dynamic_cast<const ZeroStrategy*>(job.strategy.strategy);
 }
 bool is_stage(const Job& job, int stage) {
   return zero_of(job) && zero_of(job)->stage == stage;
 }
-const When kZero{[](const Job& job) { return zero_of(job) != nullptr; }, "strategies zero1, zero2 and zero3"};
-const When kGathers{[](const Job& job) { return !is_stage(job, 3); }, "strategies zero1 and zero2"};
-const When kOverlaps{[](const Job& job) { return !is_stage(job, 1) || job.parallelism.pipeline == 1; },
-                     "one stage"};
+const When kZero{[](const Job& job) { return zero_of(job) != nullptr; }, "strategies zero0 to zero3"};
+const When kShards{[](const Job& job) { return !is_stage(job, 0); }, "strategies zero1, zero2 and zero3"};
+const When kGathers{[](const Job& job) { return is_stage(job, 1) || is_stage(job, 2); },
+                    "strategies zero1 and zero2"};
+const When kOverlaps{
+    [](const Job& job) { return !is_stage(job, 0) && (!is_stage(job, 1) || job.parallelism.pipeline == 1); },
+    "one stage of strategies zero1, zero2 and zero3"};
 const When kIsZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
 const When kAhead{
     [](const Job& job) { return is_stage(job, 3) && !ZeroStrategy::options(job.sections).gathers_in_turn(); },
@@ -104,7 +123,7 @@ Type<ZeroOptions> zero_rows() {
       Rows<O>("zero")
           .key<&O::version>("version", maybe(deepspeed_version()), "DeepSpeed's release")
           .usually("0.19.8, whose hooks were measured; of GPUs of Volta 0.3.16")
-          .key<&O::reduce_bucket_size>("reduce_bucket_size", elements(1), "Elements")
+          .key<&O::reduce_bucket_size>("reduce_bucket_size", elements(0), "Elements")
           .deepspeed("zero_optimization.reduce_bucket_size")
           // A hundredth of DeepSpeed's 5e8 to twice as many.
           .tries_sizes({"5000000", "20000000", "100000000", "200000000", "1000000000"})
@@ -129,6 +148,7 @@ Type<ZeroOptions> zero_rows() {
           .deepspeed("zero_optimization.overlap_comm")
           .tries({"true", "false"})
           .key<&O::contiguous_gradients>("contiguous_gradients", boolean(), "As DeepSpeed")
+          .when(kShards)
           .deepspeed("zero_optimization.contiguous_gradients")
           .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
           .usually("what is computed in")
@@ -137,9 +157,12 @@ Type<ZeroOptions> zero_rows() {
           .deepspeed("communication_data_type")
           .key<&O::grad_accum_dtype>("grad_accum_dtype", maybe(training_dtype()), "What is added up")
           .usually("param_dtype")
+          .when(kShards)
           .deepspeed("data_types.grad_accum_dtype")
           .key<&O::offload_optimizer>("offload_optimizer", boolean(), "The optimizer on the host")
+          .when(kShards)
           .key<&O::offload_param>("offload_param", boolean(), "Parameters on the host")
+          .when(kShards)
           .check([](const O& zero, const Cursor& at) {
             if (zero.offload_param && !zero.offload_optimizer)
               refuse(at, "offload_param",
@@ -149,6 +172,18 @@ Type<ZeroOptions> zero_rows() {
               refuse(at, "contiguous_gradients",
                      "with offload_optimizer DeepSpeed's gradients are contiguous", "remove it");
           }));
+}
+
+// runtime/engine.py, allreduce_no_retain: reduced as the elements exceed the limit.
+std::vector<ElementBucket> buckets_after_exceeding(const LayerTrace& trace,
+                                                   std::span<const std::size_t> order, std::int64_t most) {
+  std::vector<ElementBucket> buckets;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (buckets.empty() || buckets.back().elements > most) buckets.push_back({i, i, 0});
+    buckets.back().end = i + 1;
+    buckets.back().elements += trace.gradients[order[i]].elements;
+  }
+  return buckets;
 }
 
 // utils.py: pieces of the same size, as many whole allgather_bucket_size as there are; the last one has the
@@ -205,9 +240,12 @@ class ZeroAxis final : public DataAxis {
       reduce(b);
     }
   }
-  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
+  [[nodiscard]] Seconds optimizer() const override {
+    return plan_.stage == 0 ? trace_.optimizer.value_or(Seconds()) : plan_.optimizer_time(trace_);
+  }
   [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
   void update() override {
+    if (plan_.stage == 0) return;
     plan_.wait_for_hooks(trace_, step_);
     if (plan_.options.offload_optimizer) {
       auto part = padded(total_elements(trace_), plan_.ranks) / plan_.ranks;
@@ -264,7 +302,7 @@ class ZeroAxis final : public DataAxis {
 
   // Not what is larger than a bucket.
   [[nodiscard]] bool copies_into(std::size_t bucket) const {
-    return plan_.options.contiguous_gradients &&
+    return plan_.stage > 0 && plan_.options.contiguous_gradients &&
            plan_.buckets[bucket].elements <= plan_.options.reduce_bucket_size;
   }
 
@@ -278,7 +316,7 @@ class ZeroAxis final : public DataAxis {
   }
 
   std::size_t reduction(std::size_t bucket, std::vector<std::size_t> after, Seconds longer) {
-    auto operation = reduction_of(plan_.options);
+    auto operation = plan_.stage == 0 ? Operation::all_reduce : reduction_of(plan_.options);
     return step_.collective(
         plan_.buckets[bucket].of_experts,
         operation == Operation::all_reduce ? Activity::all_reduce : Activity::reduce_scatter, operation,
@@ -296,7 +334,8 @@ class ZeroAxis final : public DataAxis {
     auto elements = plan_.buckets[bucket].elements;
     step_.pass(Activity::copy_in, bucket, step_.passes().in, held(elements) + 3 * plan_.reduced(bucket));
     step_.wait_only_for(reduction(bucket, step_.pending(), {}));
-    auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks_of(plan_.buckets[bucket]) : 1.0;
+    bool keeps_all = plan_.stage == 0 || !plan_.options.contiguous_gradients;
+    auto slice = keeps_all ? 1.0 : 1.0 / plan_.ranks_of(plan_.buckets[bucket]);
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
     if (plan_.options.offload_optimizer) step_.fixed(Activity::host_copy, bucket, offload(bucket));
@@ -319,7 +358,7 @@ class ZeroAxis final : public DataAxis {
 }  // namespace
 
 StrategyFamily zero_family() {
-  return {{&kZero1, &kZero2}, [](Rows<Job>& to) {
+  return {{&kZero0, &kZero1, &kZero2}, [](Rows<Job>& to) {
             to.at<ZeroOptions>(
                   "zero", zero_rows(),
                   [](Job& job) -> ZeroOptions& { return job.sections.of<ZeroOptions>(); }, "DeepSpeed's ZeRO")
@@ -332,13 +371,16 @@ StrategyFamily zero_family() {
 ZeroPlan::ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said) : stage(which) {
   set(input, said);
   const auto& trace = input.trace;
-  overlaps = input.part.stages == 1 && said.overlap_comm.value_or(false);
+  if (stage == 0) options.offload_optimizer = options.offload_param = false;
+  overlaps = stage > 0 && input.part.stages == 1 && said.overlap_comm.value_or(false);
   std::vector<std::size_t> in_order(trace.gradients.size());
   std::iota(in_order.begin(), in_order.end(), 0);
   if (reduces_at_the_end()) in_order = trace.registration_order;
   fill_buckets(trace, std::move(in_order), [&](std::span<const std::size_t> gradients, int) {
-    return buckets_before_exceeding(trace, gradients, said.reduce_bucket_size);
+    return stage == 0 ? buckets_after_exceeding(trace, gradients, said.reduce_bucket_size)
+                      : buckets_before_exceeding(trace, gradients, said.reduce_bucket_size);
   });
+  if (stage == 0) return;
   for (bool of_experts : {false, true}) {
     std::int64_t elements = 0;
     for (const auto& bucket : buckets)
@@ -360,6 +402,10 @@ std::unique_ptr<DataAxis> ZeroPlan::at_work(const LayerTrace& trace, StepBuilder
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
 HeldStates ZeroPlan::held(const HeldOf& of) const {
+  if (stage == 0)
+    return {.sharding = Sharding::none,
+            .buffers = largest_reduction(),
+            .state = mixed_precision_state(param_dtype, param_dtype, of.step.step.optimizer)};
   auto size = static_cast<double>(options.reduce_bucket_size);
   double allocated = options.contiguous_gradients ? (overlaps ? 2 * size : size) : 0;
   return {.sharding = stage == 1 ? Sharding::optimizer : Sharding::gradients,

@@ -1,5 +1,5 @@
 #pragma once
-// DeepSpeed's ZeRO 1 and 2: every rank computes with all of its parameters and updates a part of them.
+// DeepSpeed's ZeRO 0, 1 and 2: every rank computes with all of its parameters and updates a part of them.
 //
 // After stage_1_and_2.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): a gradient is copied into the bucket
 // as it arrives; before it would take the bucket beyond reduce_bucket_size elements, the bucket is
@@ -10,6 +10,11 @@
 // without overlap_comm not before its backward pass has ended, in the order of registration
 // (reduce_gradients). After the optimizer's step on 1/n all parameters are gathered, in pieces
 // (runtime/utils.py, all_gather_dp_groups).
+//
+// ZeRO 0 shards nothing (runtime/engine.py of 0.19.5, buffered_allreduce_fallback): after the last
+// micro-batch's backward pass gradients are flattened in the order of registration, a bucket as its elements
+// exceed 5e8 (MEMORY_OPT_ALLREDUCE_SIZE, whatever the configuration says), all-reduced and copied back, one
+// after the other; every rank steps.
 //
 // With offload_optimizer a rank's slice of a reduced bucket is copied to the host, on the stream that reduces
 // it and in float32 (async_inplace_copy_grad_to_fp32_buffer_from_gpu); under accumulation it is added up on
@@ -122,7 +127,7 @@ struct ZeroPlan final : ZeroPlanBase {
   std::vector<Gather> gathers;  // after the optimizer
 
   ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said);
-  [[nodiscard]] bool reduces_at_the_end() const { return stage == 1 && !overlaps; }
+  [[nodiscard]] bool reduces_at_the_end() const { return stage <= 1 && !overlaps; }
   [[nodiscard]] bool follows_registration() const override { return reduces_at_the_end(); }
   [[nodiscard]] std::shared_ptr<const StrategyPlan> retimed(const LayerTrace&,
                                                             const ModelStep* step) const override;
@@ -131,11 +136,12 @@ struct ZeroPlan final : ZeroPlanBase {
 
  protected:
   [[nodiscard]] std::vector<std::pair<const char*, std::int64_t>> other_sizes() const override {
+    if (stage == 0) return {};
     return {{"allgather_bucket_size", options.allgather_bucket_size / 10}};
   }
 };
 
-// Of all three stages.
+// Of all stages.
 class ZeroStrategy : public Strategy {
  public:
   ZeroStrategy(const StrategyTraits& its, int which) : Strategy(its), stage(which) {}

@@ -1,4 +1,4 @@
-// What DeepSpeed's three stages have in common.
+// What DeepSpeed's stages have in common.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ void ZeroStrategy::check_parts(const StrategyChoice& choice) const {
 }
 
 void ZeroStrategy::check_stages(const StagesInput&) const {
-  if (stage == 1) return;
+  if (stage <= 1) return;
   throw InputError(fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
                                "micro-batch (runtime/pipe/engine.py)",
                                name()),
@@ -98,7 +98,7 @@ std::vector<Note> ZeroPlanBase::notes(const PlanInput& input) const {
     notes.push_back(host_memory_note(host, input.trace, (options.offload_param ? 18.0 : 16.0) / ranks,
                                      (options.offload_param ? 2.0 : 0.0) / ranks));
   notes.push_back(dtypes_note(input.choice.strategy->name(), param_dtype, "DeepSpeed", "zero.reduce_dtype"));
-  if (!options.version)
+  if (!options.version && input.choice.strategy->traits.is_sharded)
     notes.push_back(
         {"zero-version",
          fmt::format("DeepSpeed {} is presumed: releases differ (zero.version). Before {} stages 1 and 2 "

@@ -1,6 +1,7 @@
 #include "sim/study/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -27,6 +28,10 @@ using config::Value;
 
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
+
+constexpr std::array kSearched{"parallelism.tensor",   "parallelism.context",  "parallelism.pipeline",
+                               "parallelism.expert",   "parallelism.sequence", "pipeline.virtual",
+                               "workload.micro_batch", "workload.recompute"};
 
 // Checkpoints by operator are PyTorch's.
 bool is_of_pytorch(const std::string& strategy) {
@@ -90,9 +95,7 @@ class Planner {
   }
 
   void check_not_given() const {
-    for (const char* key :
-         {"parallelism.tensor", "parallelism.context", "parallelism.pipeline", "parallelism.expert",
-          "parallelism.sequence", "pipeline.virtual", "workload.micro_batch", "workload.recompute"})
+    for (const char* key : kSearched)
       if (const auto* value = config::find_at(root_, key))
         throw InputError(value->span, fmt::format("a plan looks for {} itself", key),
                          "leave it out, or simulate the scenario with it");
@@ -321,6 +324,26 @@ PlanSpace usual_plan_space() {
           .micro_batch = {1, 2, 4, 8},
           .recompute = {"none", "selective", "op", "full"},
           .strategies = strategies_that([](const auto& one) { return one.is_usual; })};
+}
+
+void drop_searched(Value& root) {
+  auto drop = [&root](std::string_view path) {
+    auto dot = path.find('.');
+    auto* section = root.find(path.substr(0, dot));
+    if (!section || section->value.kind != Value::Kind::map) return;
+    std::erase_if(section->value.entries, [&](const config::Entry& entry) {
+      return entry.key == path.substr(dot + 1) && !entry.value.span.is_typed();
+    });
+  };
+  for (const char* key : kSearched) drop(key);
+  for (const char* key : {"pipeline.layers", "pipeline.overlap_p2p", "pipeline.group",
+                          "ddp.accumulation_steps", "context.kind", "tensor.overlap"})
+    drop(key);
+  // How it is spread is said anew for each; a section of a strategy that is not tried counts for nothing.
+  std::erase_if(root.entries, [](const config::Entry& entry) {
+    bool is_empty = entry.value.kind == Value::Kind::map && entry.value.entries.empty();
+    return is_empty || (entry.key == "strategy" && !entry.value.span.is_typed()) || entry.key == "expert";
+  });
 }
 
 Plan make_plan(const Value& root, const PlanSpace& space, Files& files, const OnPlanned& on_progress) {

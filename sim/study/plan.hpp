@@ -28,6 +28,9 @@ struct PlanSpace {
 // eight chunks, micro-batches up to eight.
 PlanSpace usual_plan_space();
 
+// Takes the keys that are searched out of a scenario, and what goes with them.
+void drop_searched(config::Value& root);
+
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError
 // where no combination is possible. `on_progress` hears how many of those that fit into memory are done.
 using OnPlanned = std::function<void(std::size_t done, std::size_t all)>;

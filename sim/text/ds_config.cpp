@@ -19,11 +19,6 @@ namespace {
 using config::Entry;
 using config::Value;
 
-template <class Names>
-bool is_in(const Names& names, std::string_view key) {
-  return std::find(names.begin(), names.end(), key) != names.end();
-}
-
 bool is_auto(const Value& value) {
   return value.kind == Value::Kind::scalar && value.scalar == "auto";
 }
@@ -63,34 +58,16 @@ constexpr std::array kNotSimulated{"zero_quantized_weights", "zero_quantized_gra
                                    "stage3_use_all_reduce_for_fetch_params"};
 constexpr std::array kGroupSizes{"zero_hpz_partition_size", "mics_shard_size"};
 
-std::string place_of(const SourceSpan& span) {
-  return span.file ? fmt::format("{}:{}:{}", span.file->name, span.line, span.column) : "the command line";
-}
-
 class DsConfig {
  public:
-  DsConfig(Value& root, const std::string& path, bool sweeps)
-      : root_(root), file_(config::load_yaml(path, "a ds_config.json")), sweeps_(sweeps) {}
+  DsConfig(LaunchSettings& launch, const Value& file, const HiddenSize& hidden)
+      : launch_(launch), file_(file), hidden_(hidden) {}
 
-  std::vector<Note> apply() {
+  void apply() {
     for (const auto& entry : file_.entries) read(entry);
+    if (!strategy_) set_strategy(0, file_.span);
     set_dtype();
     set_batches();
-    if (!replaced_.empty())
-      notes_.push_back({"ds-config-replaces", fmt::format("{} stands instead of the scenario's {}",
-                                                          place_of(file_.span), replaced_)});
-    if (!stage_)
-      throw InputError(
-          file_.span,
-          "without zero_optimization nothing is sharded, and DeepSpeed's own all-reduces are not simulated",
-          "add \"zero_optimization\": {\"stage\": 2}, or leave --ds-config and write strategy: ddp");
-    if (!auto_.empty())
-      notes_.push_back(
-          {"ds-config-auto",
-           fmt::format("{}: \"auto\" is what the training script fills in, and the scenario's own values "
-                       "or the defaults stand for {}",
-                       place_of(file_.span), fmt::join(auto_, ", "))});
-    return std::move(notes_);
   }
 
  private:
@@ -103,6 +80,8 @@ class DsConfig {
       bf16_ = enabled(value, key);
     } else if (key == "fp16") {
       fp16_ = enabled(value, key);
+    } else if (key == "tensor_parallel") {
+      read_tensor_parallel(value);
     } else if (key == "amp") {
       if (enabled(value, key)) throw not_simulated(value.span, "amp");
     } else if (const Value** count = count_named(key)) {
@@ -113,6 +92,7 @@ class DsConfig {
       if (is_true(value, key)) throw not_simulated(value.span, key);
     } else if (is_in(kIgnored, key)) {
       check_not_quoted(value, key);
+      launch_.ignore(key);
     } else {
       note_unknown(span, key);
     }
@@ -133,7 +113,7 @@ class DsConfig {
     });
     if (!row) return false;
     const auto& value = entry.value;
-    if (skip_auto(entry) || value.kind == Value::Kind::null) return true;
+    if (value.kind == Value::Kind::null || fill_in(entry, ours) || skip_auto(entry)) return true;
     auto kind = row->codec->shapes().front().kind;
     if (kind == keys::Shape::Kind::boolean) unquoted(value, entry.key, "true or false");
     if (kind == keys::Shape::Kind::number) number(value, entry.key);
@@ -144,22 +124,52 @@ class DsConfig {
   void read_zero(const Value& value) {
     if (value.kind != Value::Kind::map)
       throw InputError(value.span, "zero_optimization is a map since DeepSpeed 0.3", "write {\"stage\": 1}");
+    is_stage_0_ = !value.find("stage") || value.find("stage")->value.scalar == "0";
     for (const auto& entry : value.entries) read_zero(entry);
     const auto* stage = value.find("stage");
     int stage_number = stage ? static_cast<int>(config::as_integer(0, 3)(number(stage->value, "stage"))) : 0;
-    const auto& place = stage ? stage->value.span : value.span;
-    if (stage_number == 0)
-      throw InputError(place, "stage 0 shards nothing, and DeepSpeed's own all-reduces are not simulated",
-                       "use stage 1, 2 or 3, or leave --ds-config and write strategy: ddp");
-    stage_ = config::scalar_value(fmt::format("zero{}", stage_number), place);
-    set("strategy", *stage_);
+    set_strategy(stage_number, stage ? stage->value.span : value.span);
     if (const auto* scatter = value.find("reduce_scatter");
         scatter && stage_number == 3 && !is_true(scatter->value, "reduce_scatter"))
       throw not_simulated(scatter->value.span, "reduce_scatter: false of stage 3, an all-reduce");
   }
 
+  void set_strategy(int stage, const SourceSpan& place) {
+    strategy_ = fmt::format("zero{}", stage);
+    launch_.set("strategy", *strategy_, place);
+  }
+
+  // runtime/tensor_parallel/config.py: 0 is off.
+  void read_tensor_parallel(const Value& value) {
+    if (value.kind != Value::Kind::map)
+      throw InputError(value.span, "tensor_parallel is a map", "write {\"autotp_size\": 2}");
+    for (const auto& [key, span, of] : value.entries) {
+      if (key == "autotp_size") {
+        auto size = config::as_integer(0, kLargestWorldSize)(number(of, key));
+        set("parallelism.tensor",
+            config::scalar_value(std::to_string(std::max<std::int64_t>(size, 1)), of.span));
+      } else if (key == "tp_overlap_comm") {
+        if (is_set(of, key)) throw not_simulated(of.span, key);
+      } else if (key == "dtype" || key == "tp" || key == "tensor_parallel" || key == "partition_config" ||
+                 key == "preset_model") {
+        launch_.ignore("tensor_parallel." + key);
+      } else {
+        note_unknown(span, "tensor_parallel." + key);
+      }
+    }
+  }
+
+  // Of stage 0 DeepSpeed reads nothing of the section (runtime/engine.py, allreduce_gradients), offloading
+  // included.
+  bool is_unread(const std::string& key) {
+    if (!is_stage_0_ || key == "stage") return false;
+    launch_.ignore("zero_optimization." + key + " (stage 0)");
+    return true;
+  }
+
   void read_zero(const Entry& entry) {
     const auto& [key, span, value] = entry;
+    if (is_unread(key)) return;
     // Sizes of stage 3 have a name with its prefix, and one without.
     if (take(entry, "zero_optimization." + key) || take(entry, "zero_optimization.stage3_" + key)) return;
     if (is_in(kOffloads, key)) {
@@ -176,6 +186,7 @@ class DsConfig {
         throw not_simulated(value.span, key);
     } else if (is_in(kIgnoredOfZero, key)) {
       check_not_quoted(value, key);
+      launch_.ignore("zero_optimization." + key);
     } else if (key != "stage" && key != "reduce_scatter") {
       note_unknown(span, "zero_optimization." + key);
     }
@@ -198,13 +209,29 @@ class DsConfig {
   }
 
   void note_unknown(const SourceSpan& span, std::string_view key) {
-    notes_.push_back(
-        {"ds-config-unknown", fmt::format("{}: '{}' is not known, and ignored", place_of(span), key)});
+    launch_.note("launch-unknown", fmt::format("{}: '{}' is not known, and ignored", place_of(span), key));
   }
 
-  // Which Hugging Face's Trainer fills in.
+  // What Hugging Face's Trainer fills in of what is in the scenario.
+  bool fill_in(const Entry& entry, const std::string& ours) {
+    if (!is_auto(entry.value)) return false;
+    // transformers/integrations/deepspeed.py, trainer_config_finalize
+    auto filled = [&](std::int64_t hidden) -> std::optional<std::int64_t> {
+      if (ours == "zero.reduce_bucket_size") return hidden * hidden;
+      if (ours == "zero.prefetch_bucket_size")
+        return static_cast<std::int64_t>(0.9 * static_cast<double>(hidden) * static_cast<double>(hidden));
+      if (ours == "zero.param_persistence_threshold") return 10 * hidden;
+      return std::nullopt;
+    };
+    auto hidden = filled(1) ? hidden_() : std::nullopt;
+    if (!hidden) return false;
+    set(ours, config::scalar_value(std::to_string(*filled(*hidden)), entry.value.span));
+    return true;
+  }
+
+  // What it fills in of what only the training script knows.
   bool skip_auto(const Entry& entry) {
-    if (is_auto(entry.value)) auto_.push_back(entry.key);
+    if (is_auto(entry.value)) launch_.leave_open(entry.key);
     return is_auto(entry.value);
   }
 
@@ -215,7 +242,7 @@ class DsConfig {
       throw InputError(value.span, fmt::format("{} is a map", key), "write {\"enabled\": true}");
     if (!entry) return false;
     if (is_auto(entry->value)) {
-      auto_.push_back(fmt::format("{}.enabled", key));
+      launch_.leave_open(fmt::format("{}.enabled", key));
       dtype_is_auto_ = true;
       return false;
     }
@@ -233,7 +260,7 @@ class DsConfig {
                                                               : "fp32",
                                       dtype_place_.file ? dtype_place_ : file_.span);
     set("zero.param_dtype", dtype);
-    if (config::find_at(root_, "workload.model")) set("workload.dtype", dtype);
+    if (launch_.find("workload.model")) set("workload.dtype", dtype);
   }
 
   // DeepSpeed's _set_batch_related_parameters: of train_batch_size, micro-batch and accumulation two give the
@@ -243,11 +270,17 @@ class DsConfig {
       return value ? std::optional(config::as_integer(1, kLargestBatch)(*value)) : std::nullopt;
     };
     auto batch = count_of(batch_), micro = count_of(micro_batch_), steps = count_of(accumulation_);
+    if (batch) launch_.set_global_batch(*batch_);
     if (batch)
       divide(*batch, micro, steps);
     else if (micro && !steps)
       steps = 1;
     if (micro) set_micro_batch(*micro);
+    if (steps && launch_.is_typed("batch.global"))
+      return launch_.note("launch-overridden",
+                          fmt::format("{}: its micro-batches give way to the command line's batch.global",
+                                      place_of(file_.span)));
+    if (steps) launch_.remove("batch");
     if (steps)
       set("ddp.accumulation_steps",
           config::scalar_value(std::to_string(*steps), (accumulation_ ? accumulation_
@@ -275,83 +308,47 @@ class DsConfig {
           "DeepSpeed refuses it too: change one, or cluster.world_size");
   }
 
+  // Copies of the model.
   [[nodiscard]] std::int64_t ranks_of_batch() const {
-    const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
-    if ((sweep && sweep->value.find("cluster.world_size")) || config::find_at(root_, "cluster.groups"))
+    if (launch_.is_swept("cluster.world_size") || launch_.find("cluster.groups"))
       throw InputError(
           batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
           "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead, or --set "
           "cluster.world_size, which takes its axis out");
-    const auto* world = config::find_at(root_, "cluster.world_size");
-    return world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
+    auto degree = [&](const char* key) {
+      const auto* value = launch_.find(key);
+      return value ? config::as_integer(1, kLargestWorldSize)(*value) : 1;
+    };
+    auto share =
+        degree("parallelism.tensor") * degree("parallelism.pipeline") * degree("parallelism.context");
+    return std::max<std::int64_t>(degree("cluster.world_size") / share, 1);
   }
 
   void set_micro_batch(std::int64_t samples) {
     const auto& place = (micro_batch_ ? micro_batch_ : batch_)->span;
-    if (config::find_at(root_, "workload.model"))
+    if (launch_.find("workload.model"))
       return set("workload.micro_batch", config::scalar_value(std::to_string(samples), place));
-    notes_.push_back(
-        {"ds-config-batch",
-         fmt::format("{}: a recorded trace is of the batch that it was recorded with, whatever the "
-                     "micro-batch here",
-                     place_of(place))});
+    launch_.note("launch-batch", fmt::format("{}: a recorded trace is of the batch that it was recorded "
+                                             "with, whatever the micro-batch here",
+                                             place_of(place)));
   }
 
-  // 5e8 and 500000000 are the same.
-  static bool same(const Value& a, const Value& b) {
-    if (a == b) return true;
-    if (a.kind != Value::Kind::scalar || b.kind != Value::Kind::scalar) return false;
-    try {
-      return config::as_number(-1e300, 1e300)(a) == config::as_number(-1e300, 1e300)(b);
-    } catch (const InputError&) {
-      return false;
-    }
-  }
+  void set(const std::string& key, Value value) { launch_.set(key, std::move(value)); }
 
-  // What the scenario file says gives way; what the command line says is meant for this run.
-  void replace(const std::string& what, const SourceSpan& place, const std::string& theirs) {
-    if (place.is_typed()) throw InputError(place, theirs, "remove one of the two");
-    replaced_ += (replaced_.empty() ? "" : ", ") + what;
-  }
-
-  void set(const std::string& key, Value value) {
-    auto says = fmt::format("{} says {}", place_of(value.span), value.scalar);
-    if (const auto* own = config::find_at(root_, key);
-        own && own->kind != Value::Kind::null && !same(*own, value))
-      replace(fmt::format("{} {}", key, own->scalar), own->span,
-              fmt::format("{} is {} here, and {}", key, own->scalar, says));
-    auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
-    auto is_same = [&](const Entry& axis) {
-      return axis.key == key || axis.key == key.substr(0, key.find('.'));
-    };
-    if (sweep) {
-      for (const auto& axis : sweep->value.entries)
-        if (is_same(axis))
-          replace(fmt::format("sweep over {}", axis.key), axis.key_span,
-                  fmt::format("{} is swept, and {}", axis.key, says));
-      std::erase_if(sweep->value.entries, is_same);
-    }
-    auto place = value.span;
-    config::set_at(root_, key, std::move(value), place);
-  }
-
-  Value& root_;
-  Value file_;
-  bool sweeps_;
-  std::vector<Note> notes_;
-  std::string replaced_;           // keys and axes of the scenario
-  std::vector<std::string> auto_;  // keys
-  std::optional<Value> stage_;
+  LaunchSettings& launch_;
+  const Value& file_;
+  const HiddenSize& hidden_;
+  std::optional<std::string> strategy_;
   std::optional<bool> bf16_, fp16_;
-  bool dtype_is_auto_ = false;
+  bool dtype_is_auto_ = false, is_stage_0_ = true;
   SourceSpan dtype_place_;
   const Value *batch_ = nullptr, *micro_batch_ = nullptr, *accumulation_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<Note> apply_ds_config(Value& root, const std::string& path, bool sweeps) {
-  return DsConfig(root, path, sweeps).apply();
+void apply_ds_config(LaunchSettings& launch, const Value& file, const HiddenSize& hidden) {
+  DsConfig(launch, file, hidden).apply();
 }
 
 }  // namespace ddpsim

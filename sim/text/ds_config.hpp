@@ -1,17 +1,18 @@
 #pragma once
-// DeepSpeed's ds_config.json, as it is, for a scenario: what it says takes the place of the scenario's keys.
-#include <string>
-#include <vector>
+// DeepSpeed's ds_config.json, as it is, for a scenario.
+#include <cstdint>
+#include <functional>
+#include <optional>
 
-#include "sim/base/note.hpp"
-#include "sim/config/value.hpp"
+#include "sim/text/launch_settings.hpp"
 
 namespace ddpsim {
 
-// Sets strategy, zero.*, ddp.accumulation_steps, workload.micro_batch and workload.dtype. Returns what of the
-// file is not simulated and may matter, and which of the scenario file's keys and axes it replaces. Throws
-// InputError where --set says something else, or the file asks for what nobody simulates. `sweeps`: whether
-// the scenario's axes count.
-std::vector<Note> apply_ds_config(config::Value& root, const std::string& path, bool sweeps);
+// The model's hidden width, of which Hugging Face's Trainer makes sizes; none: there is no such model.
+using HiddenSize = std::function<std::optional<std::int64_t>()>;
+
+// Sets strategy, zero.*, parallelism.tensor, ddp.accumulation_steps, workload.micro_batch and workload.dtype.
+// Throws InputError where the file asks for what nobody simulates.
+void apply_ds_config(LaunchSettings& launch, const config::Value& file, const HiddenSize& hidden);
 
 }  // namespace ddpsim

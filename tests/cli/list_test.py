@@ -294,7 +294,7 @@ class CompletionTest(cli.CliTest):
 
     def test_strategies(self):
         self.write("zebra.yaml", "")
-        self.assertEqual(self.completed("plan", "--strategy", "z"), ["zero1", "zero2", "zero3"])
+        self.assertEqual(self.completed("plan", "--strategy", "z"), ["zero0", "zero1", "zero2", "zero3"])
         self.assertEqual(self.completed("init", "--strategy", "z"), ["zero1", "zero2", "zero3"])
 
     def test_keys_of_scenarios(self):

@@ -46,7 +46,7 @@ class UsageTest(cli.CliTest):
              "--operation: barrier not in {all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,gather,scatter,send_recv}", "ddpsim topology nccl"),
             ("topology nccl a.yaml --bytes 1MiB", "unexpected argument '--bytes'", "ddpsim topology nccl"),
             ("plan gpt2 --topology dgx-h100 --gpus 8 --global-batch 8 --strategy fdsp",
-             "--strategy: fdsp not in {naive,flat,overlap,ddp,fsdp,fsdp1,hsdp,hsdp1,zero1,zero2,zero3,megatron,data_parallel,"
+             "--strategy: fdsp not in {naive,flat,overlap,ddp,fsdp,fsdp1,hsdp,hsdp1,zero0,zero1,zero2,zero3,megatron,data_parallel,"
              "parameter_server}; did you mean 'fsdp'?", "ddpsim plan"),
             ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
             ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),

@@ -378,7 +378,7 @@ class DsConfigTest(ZeroTest):
         """A shipped scenario, as it is: its own strategy and batch give way, and the axes that the file decides."""
         self.write("ds.json", json.dumps({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2}}))
         done = self.ok("simulate", "configs/llama-2-7b.yaml", "--ds-config", "ds.json", "--json", "r.json")
-        self.assertIn("ds.json:1:1 stands instead of the scenario's strategy fsdp, workload.micro_batch 2", done.stderr)
+        self.assertIn("ds.json: stands instead of the scenario's strategy fsdp, workload.micro_batch 2", done.stderr)
         self.assertEqual(json.loads(self.read("r.json"))["strategy"], "zero2")
         done = self.ok("sweep", "configs/llama-2-7b.yaml", "--ds-config", "ds.json", "--json", "r.json")
         self.assertIn("sweep over strategy", done.stderr)
@@ -412,11 +412,11 @@ class DsConfigTest(ZeroTest):
         self.assertIn("host-memory", [note["code"] for note in result["notes"]])
 
     def test_what_it_says_of_the_rest(self):
-        done, _ = self.with_config(zero_optimization={"stage": 2, "reduce_bucket_size": "auto", "bogus": 1}, fp16={"enabled": "auto"}, more=2, steps_per_print=10)
-        self.assertRegex(done.stderr, r'ds.json:1:1: "auto" is what the training script fills in, .* stand for reduce_bucket_size, fp16.enabled\n')
+        done, _ = self.with_config(zero_optimization={"stage": 2, "allgather_bucket_size": "auto", "bogus": 1}, fp16={"enabled": "auto"}, more=2, steps_per_print=10)
+        self.assertRegex(done.stderr, r'ds.json: "auto" is what the training script fills in, .* stand for allgather_bucket_size, fp16.enabled\n')
+        self.assertIn("changes nothing here: gradient_clipping, optimizer, steps_per_print\n", done.stderr)
         self.assertRegex(done.stderr, r"ds.json:1:\d+: 'zero_optimization.bogus' is not known, and ignored")
         self.assertRegex(done.stderr, r"ds.json:1:\d+: 'more' is not known, and ignored")
-        self.assertNotIn("steps_per_print", done.stderr)
 
     def test_of_a_recorded_trace_the_batch_stands(self):
         done = self.ok("simulate", "s.yaml", "--ds-config", "ds.json", "--set", "workload={trace: traces/gpt2-large-a100-bs4.csv}", "--set", "physics={}")

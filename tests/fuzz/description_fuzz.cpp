@@ -1,5 +1,4 @@
-// Models (config.json included), GPUs, software, fabrics, calibrations and DeepSpeed's configuration.
-#include "sim/text/ds_config.hpp"
+// Models (config.json included), GPUs, software, fabrics and calibrations.
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
@@ -20,9 +19,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   expect_answer([&] { read_weather_file(file.path()); });
   expect_answer([&] { read_calibration(file.path()); });
   expect_answer([&] { read_physics_calibration(file.path()); });
-  expect_answer([&] {
-    auto root = config::parse_yaml(loaded("workload: {model: {preset: gpt2}}\n"), "a scenario");
-    apply_ds_config(root, file.path(), true);
-  });
   return 0;
 }

@@ -1,0 +1,69 @@
+#include "sim/cli/launch_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/overrides.hpp"
+#include "sim/resolve/workload_model.hpp"
+
+namespace ddpsim::cli {
+
+void LaunchOptions::add_to(Command& command) {
+  auto option = [](const char* name, std::string* path, const char* description,
+                   std::vector<std::string> excludes) {
+    return Option{.name = name,
+                  .value = path,
+                  .description = description,
+                  .type = "PATH",
+                  .refuses_empty = true,
+                  .excludes = std::move(excludes)};
+  };
+  command.options.insert(
+      command.options.end(),
+      {option("--ds-config", &ds_config,
+              "DeepSpeed's ds_config.json: strategy, buckets, batches and dtypes are as it says", {}),
+       option("--megatron-args", &megatron_args,
+              "Megatron-LM's launch script, or its flags: model, parallelism, batch and more as it says",
+              {"--ds-config"}),
+       option("--accelerate", &accelerate,
+              "Hugging Face Accelerate's configuration (YAML): strategy, GPUs and dtype as it says",
+              {"--ds-config", "--megatron-args"})});
+}
+
+std::optional<LaunchFile> LaunchOptions::file() const {
+  if (!ds_config.empty()) return LaunchFile{LaunchKind::ds_config, ds_config};
+  if (!megatron_args.empty()) return LaunchFile{LaunchKind::megatron_args, megatron_args};
+  if (!accelerate.empty()) return LaunchFile{LaunchKind::accelerate, accelerate};
+  return std::nullopt;
+}
+
+std::vector<std::string> LaunchOptions::words() const {
+  if (!ds_config.empty()) return {"--ds-config", ds_config};
+  if (!megatron_args.empty()) return {"--megatron-args", megatron_args};
+  if (!accelerate.empty()) return {"--accelerate", accelerate};
+  return {};
+}
+
+Launched LaunchOptions::apply(config::Value& root, const std::string& scenario, bool sweeps) const {
+  auto given = file();
+  if (!given) return {};
+  auto hidden = [&]() -> std::optional<std::int64_t> {
+    const auto* model = config::find_at(root, "workload.model");
+    if (!model || model->kind == config::Value::Kind::null) return std::nullopt;
+    Files files(scenario);
+    auto found = described_model(*model, files).transformer;
+    return found ? std::optional(found->hidden) : std::nullopt;
+  };
+  return apply_launch_file(root, *given, sweeps, hidden);
+}
+
+void require(const std::vector<std::pair<std::string, bool>>& given, const std::string& hint) {
+  std::vector<std::string> missing;
+  for (const auto& [name, is_given] : given)
+    if (!is_given) missing.push_back(name);
+  if (missing.empty()) return;
+  throw InputError(
+      fmt::format("{} {} required", fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are"), hint);
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,52 @@
+#pragma once
+// What the reader of scripts is made of: text of which each character keeps its place, and variables.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/text/shell_script.hpp"
+
+namespace ddpsim::shell {
+
+struct At {
+  int line = 1, column = 1;
+};
+
+struct Text {
+  std::string chars;
+  std::vector<At> at;     // of each
+  std::string unknown;    // the first thing in it that nobody knows
+  bool is_whole = false;  // it stands even if it is empty: quotes
+  void add(char c, At where) {
+    chars += c;
+    at.push_back(where);
+  }
+  void add(const Text& other) {
+    chars += other.chars;
+    at.insert(at.end(), other.at.begin(), other.at.end());
+    if (unknown.empty()) unknown = other.unknown;
+  }
+};
+
+// One value, or those of an array.
+struct Variable {
+  std::vector<Text> values;
+  bool is_array = false;
+};
+using Variables = std::map<std::string, Variable, std::less<>>;
+
+// Of words without what separates them.
+std::vector<Text> split(const Text& text);
+
+// Whole numbers with + - * / % and parentheses; a name is a variable's. None: a name that nobody knows, whose
+// name is put into `unknown`, or what is none of this.
+std::optional<std::int64_t> evaluate(std::string_view expression, const Variables& variables,
+                                     std::string& unknown);
+
+// Of `test`, [ and [[: words without the brackets. None: only a running shell knows.
+std::optional<bool> holds(const std::vector<Text>& words);
+
+}  // namespace ddpsim::shell

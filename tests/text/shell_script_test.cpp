@@ -1,0 +1,119 @@
+// What a script's commands are, with its variables put in.
+#include "sim/text/shell_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/config/text.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+ShellScript read(const std::string& text) {
+  return read_shell_script({make_source("job.sh", text), text});
+}
+// The last command; what is not known in angle brackets.
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> found;
+  auto script = read(text);
+  if (script.commands.empty()) return found;
+  for (const auto& word : script.commands.back())
+    found.push_back(word.unknown.empty() ? word.text : word.text + "<" + word.unknown + ">");
+  return found;
+}
+using ::testing::ElementsAre;
+
+TEST(ShellScript, Variables) {
+  EXPECT_THAT(words("A=1 B=x\nrun $A ${B}y \"$A $B\" '$A'"), ElementsAre("run", "1", "xy", "1 x", "$A"));
+  EXPECT_THAT(words("OPTS=\"--a 1 \\\n --b\"\nOPTS+=' --c'\nrun $OPTS"),
+              ElementsAre("run", "--a", "1", "--b", "--c"));
+  EXPECT_THAT(words("export A=1\ndeclare -r B=2\nlocal C=3\nrun $A$B$C"), ElementsAre("run", "123"));
+  EXPECT_THAT(words("A=${A:-7}\nB=\nrun $A ${B:-8} ${B-9} ${C:=5} $C ${A:+set}"),
+              ElementsAre("run", "7", "8", "5", "5", "set"));
+}
+
+TEST(ShellScript, Arrays) {
+  EXPECT_THAT(words("ARGS=(--a 1  # a comment\n --b 'x y')\nARGS+=(--c)\nrun \"${ARGS[@]}\" ${ARGS[*]}"),
+              ElementsAre("run", "--a", "1", "--b", "x y", "--c", "--a", "1", "--b", "x", "y", "--c"));
+  EXPECT_THAT(words("declare -a ARGS=(\"--a 1\")\nrun ${ARGS[@]} x${ARGS}"),
+              ElementsAre("run", "--a", "1", "x--a", "1"));
+}
+
+TEST(ShellScript, Arithmetic) {
+  EXPECT_THAT(words("N=2\nrun $((8*N)) $(($N * (3 + 4) - 7 / 2 % 2)) $(( ${N} ))"),
+              ElementsAre("run", "16", "13", "2"));
+  EXPECT_THAT(words("run $((8*N)) $((1/0)) $((9223372036854775807 + 1))"),
+              ElementsAre("run", "<$N>", "<$((1/0))>", "<$((9223372036854775807 + 1))>"));
+}
+
+TEST(ShellScript, WhatOnlyARunningShellKnows) {
+  EXPECT_THAT(words("run $DATA $1 \"$@\" $(hostname) `date` ${A%.x} pre$HOME/b"),
+              ElementsAre("run", "<$DATA>", "<$1>", "<$@>", "<$(hostname)>", "<$(date)>", "<${A%.x}>",
+                          "pre/b<$HOME>"));
+}
+
+TEST(ShellScript, Conditions) {
+  auto taken = [](const std::string& condition) {
+    return words("A=fp8\nif " + condition + "; then\n X=yes\nelse\n X=no\nfi\nrun $X").back() == "yes";
+  };
+  for (const char* yes : {"[ $A = fp8 ]", "[[ \"$A\" == \"fp8\" ]]", "[ -n \"$A\" ]", "[[ -z $B ]]",
+                          "true", "[[ $A == x || 3 -lt 4 ]]", "[ 2 -ge 2 ] && [ a != b ]"})
+    EXPECT_TRUE(taken(yes)) << yes;
+  for (const char* no :
+       {"[ $A = x ]", "[ -n \"$B\" ]", "[ -f file ]", "grep -q x file", "[[ $A == fp8 && 4 -lt 3 ]]"})
+    EXPECT_FALSE(taken(no)) << no;
+  EXPECT_THAT(words("A=2\nif [ $A = 1 ]; then B=one; elif [ $A = 2 ]; then B=two; else B=many; fi\nrun $B"),
+              ElementsAre("run", "two"));
+  EXPECT_THAT(words("A=1; [ $A = 1 ] && B=2; [ $A = 2 ] && run never\nrun $B"), ElementsAre("run", "2"));
+  EXPECT_THAT(read("if [ -f x ]; then A=1; fi").not_followed,
+              ElementsAre("job.sh:1: an if whose condition is not known, taken as false"));
+}
+
+TEST(ShellScript, Cases) {
+  std::string text = "case \"$M\" in\n 7b|7B)\n  L=32 ;;\n 13*) L=40;;\n *)\n  L=80\n ;;\nesac\nrun $L";
+  EXPECT_THAT(words("M=7B\n" + text), ElementsAre("run", "32"));
+  EXPECT_THAT(words("M=13b-chat\n" + text), ElementsAre("run", "40"));
+  EXPECT_THAT(words("M=70b\n" + text), ElementsAre("run", "80"));
+  EXPECT_THAT(words(text), ElementsAre("run", "<$L>"));
+  EXPECT_THAT(read(text).not_followed, ElementsAre("job.sh:1: case of $M"));
+}
+
+TEST(ShellScript, BodiesOnce) {
+  EXPECT_THAT(words("go() {\n run --a\n}\nfor N in 1 2; do run --n $N; done"),
+              ElementsAre("run", "--n", "<$N>"));
+  EXPECT_EQ(read("go() {\n run --a\n}\n").commands.size(), 2U);  // `go` and its body
+}
+
+TEST(ShellScript, WhatIsNoCommand) {
+  EXPECT_THAT(words("run --a 1 > log.txt 2>&1  # why\n# run\n"), ElementsAre("run", "--a", "1"));
+  EXPECT_THAT(words("cat <<EOF > f\nrun --no\nEOF\nrun --yes"), ElementsAre("run", "--yes"));
+  EXPECT_THAT(words("A=4\nsbatch <<EOF\nsrun --n $A\nEOF"), ElementsAre("EOF"));
+  EXPECT_EQ(read("A=4\nsbatch <<EOF\nsrun --n $A\nEOF").commands[1][2].text, "4");
+  EXPECT_THAT(words("sh -c \"cd x; python train.py --a 1\""),
+              ElementsAre("sh", "-c", "cd", "x;", "python", "train.py", "--a", "1"));
+  auto batch = read("#SBATCH --nodes=4 # of eight\n#SBATCH -N 2\n").batch_options;
+  ASSERT_EQ(batch.size(), 3U);
+  EXPECT_EQ(batch[0].text, "--nodes=4");
+  EXPECT_EQ(batch[2].span.column, 12);
+}
+
+TEST(ShellScript, WordsKeepTheirPlaces) {
+  auto script = read("A=(--x\n   --layers 3)\nrun \\\n  ${A[@]}");
+  const auto& word = script.commands.back()[2];
+  EXPECT_EQ(word.text, "--layers");
+  EXPECT_EQ(std::pair(word.span.line, word.span.column), std::pair(2, 4));
+}
+
+TEST(ShellScript, Broken) {
+  auto error = [](const std::string& text) { return brief_error([&] { read(text); }); };
+  EXPECT_EQ(error("run 'a"), "job.sh:1:5: nothing closes this quote; add a ' at its end");
+  EXPECT_EQ(error("A=1\nrun \"a"), "job.sh:2:5: nothing closes this quote; add a \" at its end");
+  EXPECT_EQ(error("A=(1\n"), "job.sh:1:3: nothing closes this bracket; add a ) at its end");
+  EXPECT_EQ(error("run ${A"), "job.sh:1:5: nothing closes this bracket; add a } at its end");
+  std::string doubles = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 40; ++i) doubles += "A=$A$A\n";
+  EXPECT_EQ(error(doubles), "job.sh:18:5: the script's variables say more than 4 MiB; write the command's flags into a file of their own");
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
