@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <iostream>
@@ -89,7 +90,12 @@ struct MemoryOptions : ScenarioOptions {
 
 // Of the rank that holds most.
 std::vector<MemoryEvent> timeline_of(const Scenario& scenario) {
-  if (scenario.recorded) return recorded_memory_timeline(*scenario.recorded->recording);
+  if (scenario.recorded) {
+    auto held = scenario.memory_of_recordings();
+    auto fullest = std::ranges::max_element(held, {}, [](const auto& one) { return one.peak(); });
+    return recorded_memory_timeline(
+        *scenario.recorded->recordings[static_cast<std::size_t>(fullest - held.begin())]);
+  }
   if (scenario.parallel) {
     const auto& stage = scenario.parallel->fullest();
     return memory_timeline(stage.held, stage.order, stage.chunks);
@@ -125,7 +131,10 @@ void memory(const MemoryOptions& options) {
     throw InputError(fmt::format("{}: a program does not say what a GPU holds", options.file),
                      "ask of the strategy it is like: --set strategy=fsdp");
   const auto& gpu = scenario.gpu_of_law();
-  MemoryReport report{{*held, gpu.memory, gpu.name, scenario.memory_of_others()}, {}, {}};
+  MemoryReport report{{*held, gpu.memory, gpu.name, scenario.memory_of_others()}, {}, {}, {}};
+  if (auto of_ranks = scenario.memory_of_recordings(); !of_ranks.empty())
+    for (std::size_t i = 0; i < of_ranks.size(); ++i)
+      report.ranks.push_back({scenario.recorded->recordings[i]->rank, of_ranks[i]});
   if (scenario.parallel)
     for (const auto& stage : scenario.parallel->stages)
       report.stages.push_back({stage.layers, stage.memory()});

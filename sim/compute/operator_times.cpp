@@ -227,9 +227,14 @@ Seconds OperatorTimes::of(const RecordedOperator& op) const {
   return {};
 }
 
-std::shared_ptr<const RecordedStep> timed(const RecordedWork& work) {
-  OperatorTimes times(*work.recording, work.gpu, work.software);
-  return std::make_shared<RecordedStep>(RecordedStep{work.recording, Pacing(*work.recording, times).times()});
+std::vector<std::shared_ptr<const RecordedStep>> timed(const RecordedWork& work) {
+  std::vector<std::shared_ptr<const RecordedStep>> steps;
+  for (const auto& recording : work.recordings) {
+    OperatorTimes times(*recording, work.gpu, work.software);
+    steps.push_back(
+        std::make_shared<RecordedStep>(RecordedStep{recording, Pacing(*recording, times).times()}));
+  }
+  return steps;
 }
 
 }  // namespace ddpsim

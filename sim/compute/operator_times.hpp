@@ -32,12 +32,13 @@ class OperatorTimes {
 
 // A recorded step as workload.
 struct RecordedWork {
-  std::shared_ptr<const Recording> recording;
+  Recordings recordings;
   GpuDescription gpu;
   Software software;
-  Precision precision;  // of most of its operations
+  Precision precision;  // of most operations of the first
+  [[nodiscard]] const Recording& first() const { return *recordings.front(); }
 };
-// Every item's time, with what passes wait for the host that launches them.
-std::shared_ptr<const RecordedStep> timed(const RecordedWork& work);
+// By recording every item's time, with what passes wait for the host that launches them.
+std::vector<std::shared_ptr<const RecordedStep>> timed(const RecordedWork& work);
 
 }  // namespace ddpsim

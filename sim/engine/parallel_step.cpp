@@ -262,6 +262,7 @@ int ParallelOptions::joined(const CommunicatorUse& use) const {
     case Joined::all:
     case Joined::sets:
     case Joined::servers:
+    case Joined::listed:
       break;
   }
   return reducing;

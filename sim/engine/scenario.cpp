@@ -1,9 +1,10 @@
 #include "sim/engine/scenario.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/engine/set_apart.hpp"
-#include "sim/program/recorded_program.hpp"
+#include "sim/program/recorded_ranks.hpp"
 #include "sim/strategy/all_reduce_plan.hpp"
 #include "sim/strategy/recorded_memory.hpp"
 
@@ -18,15 +19,8 @@ namespace {
 
 // A stage waits for its slowest, whichever copy of the model that works on; a full pipeline for the slowest
 // of all, which is taken to be on the stage with the most to do.
-void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, RankGroup& job) {
-  Seconds most;
-  std::size_t busiest = 0;
-  for (std::size_t stage = 0; stage < step.plan.times.size(); ++stage) {
-    Seconds sum;
-    for (const auto& chunk : step.plan.times[stage])
-      sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
-    if (sum > most) most = sum, busiest = stage;
-  }
+void set_slowest_of_stages(std::span<const Seconds> work, const Spread& spread, RankGroup& job) {
+  auto busiest = static_cast<std::size_t>(std::ranges::max_element(work) - work.begin());
   // Stragglers that are known are on their own stages.
   auto alike = job.nodes;
   for (auto& node : alike)
@@ -39,14 +33,34 @@ void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, RankG
   }
 }
 
+// By stage.
+std::vector<Seconds> work_of_stages(const Scenario& scenario) {
+  std::vector<Seconds> work;
+  if (scenario.parallel)
+    for (const auto& chunks : scenario.parallel->plan.times) {
+      auto& sum = work.emplace_back();
+      for (const auto& chunk : chunks)
+        sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
+    }
+  else
+    for (const auto& step : scenario.trace->steps)
+      work.push_back(std::accumulate(step->times.begin(), step->times.end(), Seconds()));
+  return work;
+}
+
 }  // namespace
+
+bool Scenario::has_stages() const {
+  return parallel || std::ranges::any_of(groups.front().rank_classes,
+                                         [](const RankClass& one) { return one.program > 0; });
+}
 
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   auto groups = scenario.groups;
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
-  if (scenario.parallel) {
-    set_slowest_of_stages(*scenario.parallel, spread, groups.front());
+  if (scenario.has_stages()) {
+    set_slowest_of_stages(work_of_stages(scenario), spread, groups.front());
     return groups;
   }
   for (auto& group : groups) {
@@ -71,11 +85,21 @@ std::string_view Scenario::network_name() const {
 }
 
 std::optional<MemoryParts> Scenario::memory() const {
-  if (recorded && is(&StrategyTraits::is_of_recording))
-    return recorded_memory(*recorded, static_cast<int>(recorded_groups(*recorded->recording).size()));
+  if (auto all = memory_of_recordings(); !all.empty())
+    return *std::ranges::max_element(all, {}, [](const auto& one) { return one.peak(); });
   if (!model_step || (strategy && !strategy->traits.knows_memory)) return std::nullopt;
   if (parallel) return parallel->fullest().memory();
   return model_step->memory(held_states());
+}
+
+std::vector<MemoryParts> Scenario::memory_of_recordings() const {
+  std::vector<MemoryParts> all;
+  if (!recorded || !is(&StrategyTraits::is_of_recording)) return all;
+  auto ranks = recorded_ranks(recorded->recordings);
+  for (std::size_t i = 0; i < recorded->recordings.size(); ++i)
+    all.push_back(
+        recorded_memory(*recorded, *recorded->recordings[i], static_cast<int>(ranks.of_program[i].size())));
+  return all;
 }
 
 HeldStates Scenario::held_states() const {

@@ -42,7 +42,7 @@ struct RankClass {
   std::vector<std::size_t> communicators = {};
   std::vector<int> stragglers = {};    // all of them, where they are few and slower than others
   std::size_t program = 0;             // of a pipeline: its stage
-  std::vector<AlikeNodes> nodes = {};  // likewise: what each of its nodes holds of them
+  std::vector<AlikeNodes> nodes = {};  // likewise: what each of its nodes holds of the stage
   bool operator==(const RankClass&) const = default;
 };
 
@@ -109,6 +109,10 @@ struct Scenario {
   [[nodiscard]] HeldStates held_states() const;         // of a model that no GPUs share
   // What a GPU holds at its peak; none: of a trace or a program, which do not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
+  // Of a recorded script, by recording.
+  [[nodiscard]] std::vector<MemoryParts> memory_of_recordings() const;
+  // Whether ranks have different programs: stages of a pipeline.
+  [[nodiscard]] bool has_stages() const;
   // Whether its compute is timed by law: of a transformer or a recorded script, on a GPU with a software.
   [[nodiscard]] bool is_timed_by_law() const { return model_step || recorded; }
   [[nodiscard]] const GpuDescription& gpu_of_law() const {

@@ -320,12 +320,10 @@ std::vector<GroupCost> usual_costs(const Scenario& scenario) {
 std::vector<StepProgram> programs_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
   if (scenario.parallel) return parallel_programs(*scenario.parallel, overheads);
-  std::vector<StepProgram> programs;
   if (scenario.strategy_plan)
-    programs.push_back(
-        scenario.strategy_plan->program(*scenario.trace, scenario.plan.accumulation_steps, overheads));
-  else
-    programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
+    return scenario.strategy_plan->programs(*scenario.trace, scenario.plan.accumulation_steps, overheads);
+  std::vector<StepProgram> programs;
+  programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
   return programs;
 }
 

@@ -51,8 +51,9 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 struct Workload {
-  std::optional<std::string> trace, recording;
-  config::Value model;  // a name, a file, or the sizes themselves; null: none
+  std::optional<std::string> trace;
+  std::vector<std::string> recording;  // of each stage of a pipeline one; empty: none
+  config::Value model;                 // a name, a file, or the sizes themselves; null: none
   std::optional<std::int64_t> micro_batch, sequence;
   std::optional<Precision> dtype;
   std::optional<DType> gradients;

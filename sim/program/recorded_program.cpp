@@ -10,13 +10,6 @@ namespace {
 
 constexpr Bytes kBarrier(4);  // NCCL's is an all-reduce of one element
 
-bool communicates(const Recording& recording, const LaunchedCollective& one) {
-  return !one.is_of_cpu && recording.groups[one.group].count > 1 && (!one.operation || one.bytes > Bytes());
-}
-Operation operation_of(const LaunchedCollective& one) {
-  return one.operation.value_or(Operation::all_reduce);
-}
-
 Activity activity_of(const RecordedOperator& op) {
   if (is_copy_in(op)) return Activity::copy_in;
   if (is_copy_out(op)) return Activity::copy_out;
@@ -56,20 +49,20 @@ Activity activity_of(Operation operation) {
 
 class Builder {
  public:
-  explicit Builder(const RecordedStep& step) : step_(step), recording_(*step.recording) {
-    auto groups = recorded_groups(recording_);
-    for (std::size_t i = 0; i < groups.size(); ++i) communicators_[groups[i]] = i;
-    program_.communicators = std::max<std::size_t>(1, groups.size());
+  Builder(const RecordedStep& step, std::size_t communicators,
+          const std::map<std::size_t, std::size_t>& communicator_of_item)
+      : step_(step), recording_(*step.recording), communicator_of_item_(communicator_of_item) {
+    program_.communicators = std::max<std::size_t>(1, communicators);
     find_lanes();
     find_ends();
   }
 
-  Program build() {
+  RecordedProgram build() {
     places_.resize(recording_.items.size());
     for (number_ = 0; number_ < recording_.items.size(); ++number_)
       std::visit([this](const auto& item) { add(item); }, recording_.items[number_]);
     end_with_all(program_);
-    return std::move(program_);
+    return {std::move(program_), std::move(items_)};
   }
 
  private:
@@ -148,40 +141,81 @@ class Builder {
     });
     stream.last = program_.ops.size();
     stream.is_open = true;
-    program_.ops.push_back(std::move(next));
+    push(std::move(next));
   }
 
   void add(const LaunchedCollective& one) {
     auto on = stopped_;
-    for (auto item : one.on)
-      for (auto op : places_[item])
-        if (std::ranges::count(on, op) == 0) on.push_back(op);
-    if (!communicates(recording_, one)) {
+    for (auto item : one.on) add_to(on, place_of(item));
+    auto communicator = communicator_of_item_.find(number_);
+    if (communicator == communicator_of_item_.end()) {
       places_[number_] = std::move(on);
       return;
     }
+    add_to(on, kernel_before(one));
     Op next;
     next.kind = Op::Kind::collective;
     next.operation = operation_of(one);
     next.activity = activity_of(next.operation);
     next.index = counts_[next.activity]++;
-    next.communicator = communicators_.at(one.group);
+    next.communicator = communicator->second;
     next.bytes = one.operation ? one.bytes : kBarrier;
     next.after = needed(std::move(on));
     places_[number_] = {program_.ops.size()};
-    program_.ops.push_back(std::move(next));
+    kernel_of(one).push_back(program_.ops.size());
+    push(std::move(next));
+  }
+
+  static void add_to(Ops& all, const Ops& more) {
+    for (auto op : more)
+      if (std::ranges::count(all, op) == 0) all.push_back(op);
+  }
+
+  // What has ended with an item. A batch ends as a whole.
+  [[nodiscard]] Ops place_of(std::size_t item) const {
+    const auto* one = std::get_if<LaunchedCollective>(&recording_.items[item]);
+    if (!one || !one->batch || !communicator_of_item_.contains(item)) return places_[item];
+    return batches_.at(*one->batch);
+  }
+
+  // NCCL's kernels that a message meets, each behind the one before: those of its group, and if it is alone
+  // those with its peer (ProcessGroupNCCL.cpp, pointToPoint: batches take the group's communicator and
+  // stream, other messages have those of their pair).
+  using KernelStream = std::pair<std::size_t, int>;
+  static KernelStream kernels_of(const LaunchedCollective& one) {
+    bool is_alone = one.operation == Operation::send_recv && !one.batch;
+    return {one.group, is_alone ? one.peer : -1};
+  }
+  // What the last kernel there before this one's did.
+  [[nodiscard]] Ops kernel_before(const LaunchedCollective& one) {
+    auto& kernels = kernels_[kernels_of(one)];
+    bool is_begun = one.batch && kernels.batch == one.batch;
+    if (!is_begun) kernels.before = std::exchange(kernels.last, {}), kernels.batch = one.batch;
+    // Collectives of a communicator follow one another anyway.
+    bool follows = one.operation != Operation::send_recv && !kernels.has_messages;
+    kernels.has_messages |= one.operation == Operation::send_recv;
+    return follows ? Ops() : kernels.before;
+  }
+  Ops& kernel_of(const LaunchedCollective& one) {
+    if (one.batch) batches_[*one.batch].push_back(program_.ops.size());
+    return kernels_[kernels_of(one)].last;
+  }
+
+  void push(Op op) {
+    program_.ops.push_back(std::move(op));
+    items_.push_back(number_);
   }
 
   void add(const RecordedWait& wait) {
     auto& stream = streams_[wait.stream];
-    for (auto item : wait.on) await(stream, places_[item]);
+    for (auto item : wait.on) await(stream, place_of(item));
     places_[number_] = place_of(stream);
   }
 
   // Nothing is launched before, on any stream; what it waited for earlier has ended.
   void add(const RecordedStop& stop) {
     stopped_.clear();
-    for (auto item : stop.on) stopped_.insert(stopped_.end(), places_[item].begin(), places_[item].end());
+    for (auto item : stop.on) add_to(stopped_, place_of(item));
     for (const auto& [stream, lane] : lanes_) await(streams_[stream], stopped_);
   }
 
@@ -193,8 +227,16 @@ class Builder {
   const Recording& recording_;
   Program program_;
   std::size_t number_ = 0;
-  std::map<std::size_t, std::size_t> communicators_;  // by group
-  std::map<std::size_t, std::size_t> lanes_;          // by stream
+  std::vector<std::size_t> items_;  // by op
+  const std::map<std::size_t, std::size_t>& communicator_of_item_;
+  struct Kernels {
+    Ops before, last;  // ops of the kernel before the last one, and of that
+    std::optional<std::size_t> batch;
+    bool has_messages = false;
+  };
+  std::map<KernelStream, Kernels> kernels_;
+  std::map<std::size_t, Ops> batches_;
+  std::map<std::size_t, std::size_t> lanes_;  // by stream
   std::map<std::size_t, Stream> streams_;
   std::set<std::size_t> ends_;
   Ops stopped_;              // what the host waited for last
@@ -204,28 +246,12 @@ class Builder {
 
 }  // namespace
 
-std::vector<std::size_t> recorded_groups(const Recording& recording) {
-  std::set<std::size_t> groups;
-  for (const auto& item : recording.items)
-    if (const auto* one = std::get_if<LaunchedCollective>(&item); one && communicates(recording, *one))
-      groups.insert(one->group);
-  return {groups.begin(), groups.end()};
-}
-
-std::vector<std::vector<Operation>> recorded_operations(const Recording& recording) {
-  auto groups = recorded_groups(recording);
-  std::vector<std::set<Operation>> all(groups.size());
-  for (const auto& item : recording.items)
-    if (const auto* one = std::get_if<LaunchedCollective>(&item); one && communicates(recording, *one))
-      all[static_cast<std::size_t>(std::ranges::find(groups, one->group) - groups.begin())].insert(
-          operation_of(*one));
-  std::vector<std::vector<Operation>> operations;
-  for (const auto& one : all) operations.emplace_back(one.begin(), one.end());
-  return operations;
-}
-
-Program recorded_program(const RecordedStep& step) {
-  return Builder(step).build();
+std::vector<RecordedProgram> recorded_programs(std::span<const std::shared_ptr<const RecordedStep>> steps,
+                                               const RecordedRanks& ranks) {
+  std::vector<RecordedProgram> programs;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    programs.push_back(Builder(*steps[i], ranks.of_program[i].size(), ranks.of_item[i]).build());
+  return programs;
 }
 
 }  // namespace ddpsim

@@ -1,20 +1,23 @@
 #pragma once
-// The program of a recorded step: its streams as lanes, its groups as communicators, its waits as what ops
-// wait for.
+// The programs of recorded steps: their streams as lanes, their groups as communicators, their waits as what
+// ops wait for.
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/program/program.hpp"
+#include "sim/program/recorded_ranks.hpp"
 #include "sim/trace/recorded_step.hpp"
 
 namespace ddpsim {
 
-// The groups that communicate on the GPU, by the program's communicators: several ranks each, of those that
-// PyTorch gives streams of their own.
-std::vector<std::size_t> recorded_groups(const Recording& recording);
+struct RecordedProgram {
+  Program program;
+  std::vector<std::size_t> items;  // by op, but for the one that ends the step: which it is, or begins with
+};
 
-// What each of its groups does, each operation once, in their order.
-std::vector<std::vector<Operation>> recorded_operations(const Recording& recording);
-
-Program recorded_program(const RecordedStep& step);
+// By recording. `ranks` is of the steps' recordings.
+std::vector<RecordedProgram> recorded_programs(std::span<const std::shared_ptr<const RecordedStep>> steps,
+                                               const RecordedRanks& ranks);
 
 }  // namespace ddpsim

@@ -22,10 +22,17 @@ void print_stages(std::ostream& out, std::span<const SharedModelMetrics::Stage> 
                        100 * (stages[i].memory.peak() / capacity));
 }
 
+void print_ranks(std::ostream& out, std::span<const MemoryReport::OfRank> ranks, Bytes capacity) {
+  out << "\nrank      allocated          peak\n";
+  for (const auto& [rank, memory] : ranks)
+    out << fmt::format("{:<6}{:>10.2f} GB{:>11.2f} GB {:>5.1f} %\n", rank, memory.allocated().value() / 1e9,
+                       memory.peak().value() / 1e9, 100 * (memory.peak() / capacity));
+}
+
 }  // namespace
 
 void print_memory(std::ostream& out, const MemoryReport& report) {
-  const auto& [memory, stages, options] = report;
+  const auto& [memory, stages, ranks, options] = report;
   const auto& parts = memory.parts;
   out << fit_line(memory) << '\n';
   for (const auto& part : kMemoryParts) print_row(out, part.name, parts.*part.bytes, memory.capacity);
@@ -35,6 +42,7 @@ void print_memory(std::ostream& out, const MemoryReport& report) {
     out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
                        memory.others->value() / 1e9);
   if (stages.size() > 1) print_stages(out, stages, memory.capacity);
+  if (ranks.size() > 1) print_ranks(out, ranks, memory.capacity);
   if (options.empty()) return;
   out << "\nwhat would change it\n";
   for (const auto& option : options)
@@ -44,8 +52,11 @@ void print_memory(std::ostream& out, const MemoryReport& report) {
 
 std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,
                                const std::vector<Note>& notes) {
-  const auto& [memory, stages, options] = report;
-  Cell::List changes;
+  const auto& [memory, stages, ranks, options] = report;
+  Cell::List changes, of_ranks;
+  for (const auto& [rank, held] : ranks)
+    of_ranks.emplace_back(
+        Cell::Fields{{"rank", rank}, {"allocated_bytes", held.allocated()}, {"peak_bytes", held.peak()}});
   for (const auto& option : options)
     changes.emplace_back(Cell::Fields{{"change", option.change},
                                       {"peak_bytes", option.peak},
@@ -53,6 +64,7 @@ std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,
   return json::text_of({{"memory", fields(kMemoryColumns, memory)},
                         {"gpu", memory.gpu},
                         {"stages", fields_of_each(kStageColumns, stages)},
+                        {"ranks", of_ranks},
                         {"changes", changes},
                         {"notes", json::notes(notes)},
                         {"tool", json::tool(tool)}});

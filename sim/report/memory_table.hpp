@@ -15,7 +15,12 @@ namespace ddpsim {
 struct MemoryReport {
   MemoryMetrics memory;
   std::vector<SharedModelMetrics::Stage> stages;  // by rank of the pipeline; none: GPUs share no model
-  std::vector<MemoryOption> options;              // what would change it
+  struct OfRank {
+    int rank = 0;
+    MemoryParts memory;
+  };
+  std::vector<OfRank> ranks;          // that were recorded
+  std::vector<MemoryOption> options;  // what would change it
 };
 
 void print_memory(std::ostream& out, const MemoryReport& report);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -142,6 +143,8 @@ ClusterTraffic make_traffic(Files& files, const GivenJob& given, const Topology&
   communication->labels = labels_of(traffic.groups);
   auto places = places_of(groups, communication->labels, slowdowns, world_size);
   set_nodes(cluster, gpu_of_rank, places);
+  for (std::size_t rank = 0; rank < collective.program_of_rank.size(); ++rank)
+    places[rank].group = static_cast<int>(collective.program_of_rank[rank]);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     traffic.groups[g].label = communication->labels[g];
     traffic.groups[g].nodes = alike_nodes(groups[g].ranks, places);
@@ -176,7 +179,8 @@ ClusterTraffic make_traffic(Files& files, const GivenJob& given, const Topology&
     add_nccl_models(files, given, *topology.nccl, *communication);
   }
   scale_models(given, *communication);
-  if (!traffic.mesh.empty()) settle_labels(traffic.mesh, traffic.places->ranks, *communication);
+  if (!traffic.mesh.empty())
+    settle_labels(traffic.mesh, traffic.places->ranks, collective.program_of_rank, *communication);
   traffic.communication = std::move(communication);
   return traffic;
 }
@@ -238,6 +242,16 @@ std::shared_ptr<const Communication> folded(Files& files, const GivenJob& given,
   });
 }
 
+// Of ranks that have different programs, what the nodes hold of each.
+void set_nodes_of_programs(const RankPlaces& places, const std::vector<std::size_t>& program_of_rank,
+                           RankGroup& group) {
+  std::map<std::size_t, std::vector<int>> ranks;
+  for (std::size_t rank = 0; rank < program_of_rank.size(); ++rank)
+    ranks[program_of_rank[rank]].push_back(static_cast<int>(rank));
+  if (ranks.empty()) return;
+  for (auto& one : group.rank_classes) one.nodes = alike_nodes(ranks[one.program], places.ranks);
+}
+
 void add_notes(const GivenJob& given, const Topology& topology, const Collective& collective,
                const ClusterTraffic& traffic, Scenario& scenario) {
   const auto& communication = *scenario.communication;
@@ -283,6 +297,7 @@ ClusterKey cluster_key(Files& files, const GivenJob& given, const Collective& co
   const auto& servers = collective.servers;
   return {topology_key(files, given),
           collective.communicators,
+          collective.program_of_rank,
           collective.shards,
           servers ? servers->servers : 0,
           servers && servers->dedicated,
@@ -313,8 +328,9 @@ std::shared_ptr<const RankPlaces> resolve_cluster(Files& files, const GivenJob& 
     scenario.communication = folded(files, given, key, traffic.communication);
     if (!traffic.mesh.empty())
       scenario.groups.front().rank_classes =
-          mesh_classes(traffic.mesh, traffic.places->ranks, *scenario.communication,
-                       given.job.engine.fidelity != Fidelity::exact);
+          mesh_classes(traffic.mesh, traffic.places->ranks, collective.program_of_rank,
+                       *scenario.communication, given.job.engine.fidelity != Fidelity::exact);
+    set_nodes_of_programs(*traffic.places, collective.program_of_rank, scenario.groups.front());
     add_notes(given, *topology, collective, traffic, scenario);
     return traffic.places;
   } catch (const InputError& error) {

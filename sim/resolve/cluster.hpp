@@ -30,6 +30,7 @@ struct ClusterKey {
   using Value = ClusterTraffic;
   TopologyKey topology;
   std::vector<CommunicatorUse> communicators;
+  std::vector<std::size_t> program_of_rank;
   std::optional<int> shards;
   int servers;
   bool has_own_nodes;   // the servers

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -25,6 +26,7 @@ int ranks_of_a_node(const Cluster& cluster, std::span<const int> gpu_of_rank) {
 
 // Ranks, by group.
 std::vector<std::vector<int>> groups_of(const CommunicatorUse& use, int shards, int world) {
+  if (use.joined == Joined::listed) return use.groups;
   if (use.joined == Joined::all) return Mesh({{use.axis, world}}).groups(0);
   if (use.joined != Joined::sets)
     return Mesh({{"shard", shards}, {"replica", world / shards}})
@@ -36,10 +38,16 @@ std::vector<std::vector<int>> groups_of(const CommunicatorUse& use, int shards, 
   return Mesh({{"", use.stride}, {use.axis, use.size}, {"", world / use.size / use.stride}}).groups(1);
 }
 
-std::vector<double> slowdown_of_ranks(std::span<const RankPlace> places) {
-  std::vector<double> slowdowns;
-  for (const auto& place : places) slowdowns.push_back(place.slowdown);
-  return slowdowns;
+// Ranks of one number do the same, as fast.
+std::vector<double> kind_of_rank(std::span<const RankPlace> places,
+                                 std::span<const std::size_t> program_of_rank) {
+  std::map<std::pair<std::size_t, double>, std::size_t> known;
+  std::vector<double> kinds;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    std::pair kind(program_of_rank.empty() ? 0 : program_of_rank[rank], places[rank].slowdown);
+    kinds.push_back(static_cast<double>(known.try_emplace(kind, known.size()).first->second));
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -88,7 +96,8 @@ std::vector<std::vector<int>> add_mesh(std::span<const CommunicatorUse> uses, in
     if (groups.front().size() == 1) continue;
     auto axis = static_cast<int>(communication.axes.size());
     auto& added = communication.axes.emplace_back(CommunicatorAxis{use.axis, use.operations, all.size()});
-    if (use.joined != Joined::all) added.stride = groups.front()[1] - groups.front()[0];
+    if (use.joined != Joined::all && use.joined != Joined::listed)
+      added.stride = groups.front()[1] - groups.front()[0];
     for (auto& group : groups) {
       auto& gpus = communication.groups.emplace_back();
       for (int rank : group) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
@@ -100,13 +109,14 @@ std::vector<std::vector<int>> add_mesh(std::span<const CommunicatorUse> uses, in
 }
 
 void settle_labels(std::span<const std::vector<int>> groups, std::span<const RankPlace> places,
-                   Communication& communication) {
-  communication.labels = stable_labels(groups, communication.labels, slowdown_of_ranks(places));
+                   std::span<const std::size_t> program_of_rank, Communication& communication) {
+  communication.labels = stable_labels(groups, communication.labels, kind_of_rank(places, program_of_rank));
 }
 
 std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
-                                    std::span<const RankPlace> places, const Communication& communication,
-                                    bool is_folded) {
+                                    std::span<const RankPlace> places,
+                                    std::span<const std::size_t> program_of_rank,
+                                    const Communication& communication, bool is_folded) {
   // By group: the first of those it is folded with.
   std::vector<std::size_t> stands_for(groups.size());
   std::iota(stands_for.begin(), stands_for.end(), std::size_t{0});
@@ -116,13 +126,15 @@ std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
   std::vector<std::vector<std::size_t>> communicators(places.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (int rank : groups[g]) communicators[static_cast<std::size_t>(rank)].push_back(stands_for[g]);
-  std::map<std::pair<double, std::vector<std::size_t>>, std::size_t> known;
+  std::map<std::tuple<std::size_t, double, std::vector<std::size_t>>, std::size_t> known;
   std::vector<RankClass> classes;
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     double slowdown = places[rank].slowdown;
-    auto [it, is_new] = known.try_emplace({slowdown, communicators[rank]}, classes.size());
+    auto program = program_of_rank.empty() ? 0 : program_of_rank[rank];
+    auto [it, is_new] = known.try_emplace({program, slowdown, communicators[rank]}, classes.size());
     if (is_new) classes.push_back({static_cast<int>(rank), 0, slowdown, std::move(communicators[rank])});
     auto& one = classes[it->second];
+    one.program = program;
     ++one.ranks;
     if (slowdown > 1) one.stragglers.push_back(static_cast<int>(rank));
   }

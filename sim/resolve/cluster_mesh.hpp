@@ -25,9 +25,10 @@ void check_shard_group(int ranks, int world_size);
 std::vector<std::vector<int>> add_mesh(std::span<const CommunicatorUse> uses, int shards,
                                        std::span<const int> gpu_of_rank, Communication& communication);
 void settle_labels(std::span<const std::vector<int>> groups, std::span<const RankPlace> places,
-                   Communication& communication);
+                   std::span<const std::size_t> program_of_rank, Communication& communication);
 std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
-                                    std::span<const RankPlace> places, const Communication& communication,
-                                    bool is_folded);
+                                    std::span<const RankPlace> places,
+                                    std::span<const std::size_t> program_of_rank,
+                                    const Communication& communication, bool is_folded);
 
 }  // namespace ddpsim

@@ -17,6 +17,7 @@ namespace ddpsim {
 struct Collective {
   CollectiveOptions options;
   std::vector<CommunicatorUse> communicators;  // the strategy's
+  std::vector<std::size_t> program_of_rank;    // likewise; empty: all ranks have one
   std::optional<int> shards;                   // ranks of a shard group, where one is said
   std::optional<ServerOptions> servers;        // of strategy parameter_server
   Backend backend = Backend::nccl;

@@ -277,6 +277,7 @@ class ChannelGroups {
       case Joined::all:
       case Joined::sets:
       case Joined::servers:
+      case Joined::listed:
         break;
     }
     return places_.shards(stage, reducing);

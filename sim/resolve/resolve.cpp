@@ -112,6 +112,7 @@ std::shared_ptr<const RankPlaces> resolve_whole_model(Files& files, const GivenJ
   auto choice = choice_of(files, given, options, scenario);
   if (strategy.traits.is_ddp) check_process_groups(given);
   collective.communicators = strategy.communicators(choice);
+  collective.program_of_rank = strategy.program_of_rank(choice);
   collective.shards = choice.shards;
   if (strategy.traits.has_servers) use_servers(given, collective);
   auto places = resolve_cluster(files, given, collective, scenario);

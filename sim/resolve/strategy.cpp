@@ -24,7 +24,8 @@ void check_measured(const StrategyChoice& choice, const MeasuredTable& table, co
   const auto& strategy = *choice.strategy;
   const char* hint = "use another algorithm than measured";
   auto uses = strategy.communicators(choice);
-  bool joins_all = std::ranges::none_of(uses, [](const auto& use) { return use.joined == Joined::sets; });
+  bool joins_all = std::ranges::none_of(
+      uses, [](const auto& use) { return use.joined == Joined::sets || use.joined == Joined::listed; });
   if (!strategy.traits.is_of_alike_ranks() || !joins_all)
     throw InputError(place,
                      fmt::format("a measured table is of all ranks together, and strategy {} communicates "
@@ -100,7 +101,7 @@ StrategyChoice choice_of(Files& files, const GivenJob& given, const DdpOptions& 
     computed = scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
   auto choice = given.job.choice(computed);
   choice.ddp = ddp;
-  if (scenario.trace->step) choice.recording = scenario.trace->step->recording;
+  for (const auto& step : scenario.trace->steps) choice.recordings.push_back(step->recording);
   if (scenario.model_step) choice.architecture = scenario.model_step->gpu.architecture;
   if (const auto& file = given.job.strategy.file; choice.strategy->traits.is_of_file) {
     auto name = choice.strategy->name();

@@ -108,7 +108,7 @@ std::shared_ptr<const LayerTrace> find_model(Files& files, const GivenJob& given
 void find_workload(Files& files, const GivenJob& given, const KnownGpu& gpu, Scenario& scenario) {
   const auto& workload = given.job.workload;
   bool has_model = workload.model.kind != config::Value::Kind::null;
-  auto find = has_model ? find_model : workload.recording ? find_recording : find_trace;
+  auto find = has_model ? find_model : !workload.recording.empty() ? find_recording : find_trace;
   auto trace = find(files, given, gpu, scenario);
   if (double scale = workload.scale_bytes; scale != 1)
     trace = files.once(ScaledKey{estimated_key(given, gpu, scenario)},

@@ -1,9 +1,11 @@
 #include "sim/resolve/workload_recording.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
+#include "sim/gpu/plausible_compute.hpp"
 #include "sim/resolve/software_choice.hpp"
 #include "sim/text/recording_file.hpp"
 
@@ -26,7 +28,7 @@ struct Timed {
 };
 struct TimedKey {
   using Value = std::shared_ptr<const Timed>;
-  std::string path;
+  std::vector<std::string> paths;
   JobTexts texts;
   KnownGpu gpu;
   auto operator<=>(const TimedKey&) const = default;
@@ -48,12 +50,28 @@ const LaunchedCollective* other_collective(const Recording& recording) {
   return nullptr;
 }
 
+void check_world_size(const GivenJob& given, const Recording& recording) {
+  int world_size = given.job.cluster.world_size;
+  if (world_size == recording.world_size) return;
+  throw InputError(given.at("cluster.world_size"),
+                   fmt::format("the script was recorded as one of {} ranks, and the job has {}",
+                               recording.world_size, world_size),
+                   fmt::format("record it again: ddpsim record --world-size {} -- {}", world_size,
+                               recording.script.empty() ? "train.py" : recording.script.front()));
+}
+
 // Any number of ranks have the gradients that DistributedDataParallel reduces; whatever else a script does
 // depends on how many there are.
-void check_strategy(const GivenJob& given, const Recording& recording) {
+void check_strategy(const GivenJob& given, const Recordings& recordings) {
   const auto& traits = given.job.strategy->traits;
-  if (traits.is_of_recording || traits.is_of_file) return;
+  const auto& recording = *recordings.front();
+  if (traits.is_of_recording) return check_world_size(given, recording);
   const auto& place = given.at("strategy");
+  if (recordings.size() > 1)
+    throw InputError(
+        place, fmt::format("strategy {} is of one step, and here are {}", traits.name, recordings.size()),
+        "leave 'strategy' out: the recordings are simulated as they are");
+  if (traits.is_of_file) return;
   const char* hint = "leave 'strategy' out: the recording is simulated as it is";
   if (!traits.all_reduces)
     throw InputError(
@@ -70,10 +88,17 @@ void check_strategy(const GivenJob& given, const Recording& recording) {
         hint);
 }
 
-std::vector<Note> notes_of(const Recording& recording, const GpuDescription& gpu) {
+bool any_item(const Recordings& recordings, const std::function<bool(const RecordedItem&)>& is) {
+  return std::ranges::any_of(recordings,
+                             [&](const auto& one) { return std::ranges::any_of(one->items, is); });
+}
+
+std::vector<Note> notes_of(const Recordings& recordings, const GpuDescription& gpu) {
   std::vector<Note> notes;
-  for (const auto& text : recording.notes) notes.push_back({"recorded", text});
-  bool is_compiled = std::ranges::any_of(recording.items, [](const auto& item) {
+  for (const auto& recording : recordings)
+    for (const auto& text : recording->notes)
+      if (std::ranges::count(notes, text, &Note::text) == 0) notes.push_back({"recorded", text});
+  bool is_compiled = any_item(recordings, [](const auto& item) {
     const auto* op = std::get_if<RecordedOperator>(&item);
     return op && op->is_compiled;
   });
@@ -81,19 +106,53 @@ std::vector<Note> notes_of(const Recording& recording, const GpuDescription& gpu
     notes.push_back({"recorded-compiled",
                      "of compiled regions the operators were recorded, not Inductor's kernels: element-wise "
                      "ones take half of their traffic, by a rule"});
-  bool is_uneven = std::ranges::any_of(recording.items, [](const auto& item) {
+  bool is_uneven = any_item(recordings, [](const auto& item) {
     const auto* one = std::get_if<LaunchedCollective>(&item);
     return one && one->is_uneven;
   });
   if (is_uneven)
     notes.push_back(
         {"recorded-splits", "all-to-alls with parts of unequal sizes take as long as with equal ones"});
-  if (!recording.gpu.empty() && !is_device(gpu.name, recording.gpu) && !is_device(recording.gpu, gpu.name))
+  const auto& seen = recordings.front()->gpu;
+  if (!seen.empty() && !is_device(gpu.name, seen) && !is_device(seen, gpu.name))
     notes.push_back(
         {"recorded-gpu", fmt::format("the script saw the GPU {}, and is timed on {}: what it chooses "
                                      "by the GPU stays as recorded",
-                                     recording.gpu, gpu.name)});
+                                     seen, gpu.name)});
   return notes;
+}
+
+struct Read {
+  std::vector<std::string> paths;
+  Recordings recordings;
+};
+Read read_recordings(Files& files, const GivenJob& given) {
+  const auto& named = given.job.workload.recording;
+  Read read;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    auto key = named.size() == 1 ? "workload.recording" : fmt::format("workload.recording[{}]", i);
+    const auto& path = read.paths.emplace_back(files.path_of(given.located(named[i], key)));
+    read.recordings.push_back(files.once(
+        RecordingKey{path}, [&] { return std::make_shared<const Recording>(read_recording(path)); }));
+  }
+  return read;
+}
+
+std::shared_ptr<const Timed> timed_on(const GpuDescription& gpu, const Recordings& recordings,
+                                      const ChosenSoftware& chosen) {
+  auto known = std::make_shared<Timed>();
+  auto precision = OperatorTimes(*recordings.front(), gpu, chosen.software).precision();
+  auto work = std::make_shared<RecordedWork>(RecordedWork{recordings, gpu, chosen.software, precision});
+  auto steps = timed(*work);
+  for (const auto& step : steps)
+    if (std::ranges::all_of(step->times, [](Seconds time) { return time <= Seconds(); }))
+      throw InputError("nothing in the recording takes time", "is it a step of training?");
+  known->trace = std::make_shared<const LayerTrace>(recorded_trace(std::move(steps)));
+  known->work = std::move(work);
+  known->notes = software_notes(chosen, gpu, precision, "recorded scripts");
+  known->doubts = compute_doubts(chosen.software, gpu, precision, chosen.whose);
+  std::ranges::move(notes_of(recordings, gpu), std::back_inserter(known->notes));
+  return known;
 }
 
 }  // namespace
@@ -104,28 +163,16 @@ std::shared_ptr<const LayerTrace> find_recording(Files& files, const GivenJob& g
   if (!gpu)
     throw InputError(place, "nothing says which GPU computes what was recorded",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
-  auto path = files.path_of(given.located(*given.job.workload.recording, "workload.recording"));
-  auto recording =
-      files.once(RecordingKey{path}, [&] { return std::make_shared<const Recording>(read_recording(path)); });
-  check_strategy(given, *recording);
-  auto known = files.once(TimedKey{path, texts_of(given, {"workload"}), gpu}, [&] {
+  auto [paths, recordings] = read_recordings(files, given);
+  check_strategy(given, recordings);
+  TimedKey key{std::move(paths), texts_of(given, {"workload"}), gpu};
+  auto known = files.once(key, [&, of = std::cref(recordings)] {
     auto chosen = choose_software(files, given, *gpu);
-    auto timed_now = std::make_shared<Timed>();
     try {
-      auto precision = OperatorTimes(*recording, *gpu, chosen.software).precision();
-      auto work = std::make_shared<RecordedWork>(RecordedWork{recording, *gpu, chosen.software, precision});
-      auto step = timed(*work);
-      if (std::ranges::all_of(step->times, [](Seconds time) { return time <= Seconds(); }))
-        throw InputError("nothing in the recording takes time", "is it a step of training?");
-      timed_now->trace = std::make_shared<const LayerTrace>(recorded_trace(step));
-      timed_now->work = std::move(work);
-      timed_now->notes = software_notes(chosen, *gpu, precision, "recorded scripts");
-      timed_now->doubts = compute_doubts(chosen.software, *gpu, precision, chosen.whose);
+      return timed_on(*gpu, of, chosen);
     } catch (const InputError& error) {
       throw error.at(place);
     }
-    std::ranges::move(notes_of(*recording, *gpu), std::back_inserter(timed_now->notes));
-    return std::shared_ptr<const Timed>(std::move(timed_now));
   });
   scenario.notes = known->notes;
   scenario.doubts = known->doubts;

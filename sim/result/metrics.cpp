@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
+#include "sim/trace/recorded_step.hpp"
 
 namespace ddpsim {
 namespace {
@@ -118,7 +120,7 @@ void measure_compute(const RankTimeline& rank, const IterationContext& context, 
   metrics.tail = tail_of(rank.compute);
   metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
   metrics.exposed_communication = time_in(rank.compute, Activity::wait) + metrics.buffer_broadcast;
-  if (context.shared_model) {
+  if (context.has_stages) {
     auto waited = metrics.exposed_communication;
     metrics.exposed_communication = std::min(waited, covered(waits_of(rank.compute), rank.communication));
     metrics.bubble = waited - metrics.exposed_communication;
@@ -262,6 +264,13 @@ std::vector<std::string_view> sources_of_times(const std::vector<BucketMetrics>&
   return sources;
 }
 
+// Of recorded stages, each of as many ranks.
+Seconds mean_work(const std::vector<std::shared_ptr<const RecordedStep>>& steps) {
+  Seconds sum;
+  for (const auto& step : steps) sum = std::accumulate(step->times.begin(), step->times.end(), sum);
+  return sum / static_cast<double>(steps.size());
+}
+
 void measure_throughput(const IterationContext& context, IterationMetrics& metrics) {
   const auto& trace = context.trace;
   double steps = context.plan.accumulation_steps;
@@ -270,6 +279,7 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   // experts one GPU would have them all, whose host's time no rank has.
   auto alone =
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
+  if (trace.steps.size() > 1) alone = mean_work(trace.steps);
   if (context.shared_model) alone = alone / context.shared_model->of_a_model();
   bool shares_experts = context.shared_model && context.shared_model->expert > 1;
   if (alone > Seconds(0) && !shares_experts) metrics.scaling_efficiency = alone / metrics.iteration;

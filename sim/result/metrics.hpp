@@ -189,8 +189,9 @@ struct IterationContext {
   const Strategy* strategy = &usual_strategy();
   bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
-  // Where GPUs share a copy of the model: the axis of each group of the communication; and what is exchanged
-  // within passes, by stage: on the axes tensor and context.
+  bool has_stages = false;                            // of a pipeline, which wait for one another
+  // Where GPUs share a copy of the model: the axis of each group of the communication (of recorded stages
+  // too); and what is exchanged within passes, by stage: on the axes tensor and context.
   std::optional<SharedModelMetrics> shared_model = {};
   std::function<CommunicatorRanks(std::size_t group)> axis_of_group = nullptr;
   std::vector<std::vector<OperationMetrics>> within_passes = {};

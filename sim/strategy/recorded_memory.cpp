@@ -40,11 +40,11 @@ std::vector<MemoryEvent> recorded_memory_timeline(const Recording& recording) {
   return events;
 }
 
-MemoryParts recorded_memory(const RecordedWork& work, int communicators) {
+MemoryParts recorded_memory(const RecordedWork& work, const Recording& recording, int communicators) {
   using Levels = std::array<Bytes, kRecordedUseNames.size()>;
   Levels now{}, most{};
   Bytes level, peak;
-  each_storage(*work.recording, [&](std::size_t, const RecordedAllocation& one, bool is_freed) {
+  each_storage(recording, [&](std::size_t, const RecordedAllocation& one, bool is_freed) {
     Bytes change = (is_freed ? -1.0 : 1.0) * in_blocks(one.bytes);
     now[static_cast<std::size_t>(one.use)] += change;
     level += change;

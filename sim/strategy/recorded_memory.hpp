@@ -11,9 +11,9 @@ namespace ddpsim {
 // (kMinBlockSize of c10/cuda/CUDACachingAllocator.h).
 std::vector<MemoryEvent> recorded_memory_timeline(const Recording& recording);
 
-// At the highest level of that. Temporaries and what has no other name are among the activations, what
-// collectives communicate among the buckets. Besides: workspaces of matrix products; with `communicators` of
-// NCCL's what is outside the allocator, and what it reserves and does not hand out.
-MemoryParts recorded_memory(const RecordedWork& work, int communicators);
+// At the highest level of that, of one of its recordings. Temporaries and what has no other name are among
+// the activations, what collectives communicate among the buckets. Besides: workspaces of matrix products;
+// with `communicators` of NCCL's what is outside the allocator, and what it reserves and does not hand out.
+MemoryParts recorded_memory(const RecordedWork& work, const Recording& recording, int communicators);
 
 }  // namespace ddpsim

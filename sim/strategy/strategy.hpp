@@ -16,11 +16,11 @@
 #include "sim/program/host.hpp"
 #include "sim/strategy/communicators.hpp"
 #include "sim/strategy/sections.hpp"
+#include "sim/trace/recording.hpp"
 
 namespace ddpsim {
 
 class Strategy;
-struct Recording;
 
 // What a job says to its strategy.
 struct StrategyChoice {
@@ -31,8 +31,8 @@ struct StrategyChoice {
   std::optional<int> shards = {};         // ranks that hold the parameters together; none: all that reduce
   std::optional<int> expert_shards = {};  // of experts that ranks share; none: they share none
   std::string architecture = {};          // of the GPUs, of a model; "volta"
-  std::shared_ptr<const LoadedText> file = {};      // what the strategy's file says; null: it has none
-  std::shared_ptr<const Recording> recording = {};  // the job's workload; null: it is no recording
+  std::shared_ptr<const LoadedText> file = {};  // what the strategy's file says; null: it has none
+  Recordings recordings = {};                   // the job's workload; empty: it is none
   bool operator==(const StrategyChoice&) const = default;
 };
 
@@ -102,6 +102,13 @@ class StrategyPlan {
     StepBuilder step(overheads, communicators());
     return step_of(step, *at_work(trace, step), accumulation_steps);
   }
+  // By the programs of communicators(): where ranks have different steps.
+  [[nodiscard]] virtual std::vector<StepProgram> programs(const LayerTrace& trace, int accumulation_steps,
+                                                          const Overheads& overheads) const {
+    std::vector<StepProgram> all;
+    all.push_back(program(trace, accumulation_steps, overheads));
+    return all;
+  }
   // What a rank holds of a model.
   [[nodiscard]] virtual HeldStates held(const HeldOf& of) const = 0;
   [[nodiscard]] virtual std::vector<Note> notes(const PlanInput&) const { return {}; }
@@ -169,6 +176,8 @@ class Strategy {
   [[nodiscard]] virtual std::vector<CommunicatorUse> communicators(const StrategyChoice&) const {
     return {CommunicatorUse()};
   }
+  // By rank which of the plan's programs is its; empty: all have the first.
+  [[nodiscard]] virtual std::vector<std::size_t> program_of_rank(const StrategyChoice&) const { return {}; }
   // Ranks that hold the parameters together, where the job says it.
   [[nodiscard]] virtual std::optional<int> shard_group(const Sections&) const { return std::nullopt; }
   // What is gathered, where the job says it.

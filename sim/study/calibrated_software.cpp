@@ -15,7 +15,7 @@ namespace {
 // "llama-2-7b on 64 GPUs, micro batch 4, sequence 4096"
 std::string phrase_of(const Scenario& scenario) {
   if (scenario.recorded)
-    return fmt::format("{}, recorded, on {} GPUs", fmt::join(scenario.recorded->recording->script, " "),
+    return fmt::format("{}, recorded, on {} GPUs", fmt::join(scenario.recorded->first().script, " "),
                        scenario.world_size);
   const auto& [model, step, software, gpu, state, work] = *scenario.model_step;
   return fmt::format("{} on {} GPUs, micro batch {}, sequence {}", model.name, scenario.world_size,

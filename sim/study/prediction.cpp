@@ -54,7 +54,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto set_iteration = [&](std::size_t iteration) {
-    if (draws_ranks && scenario.parallel)
+    if (draws_ranks && scenario.has_stages())
       set_slowest_of_stages(sampled.slowest[iteration], varied.groups.front());
     else if (draws_ranks)
       set_slowest(sampled.slowest[iteration], varied);
@@ -93,7 +93,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         result.timeline = std::move(one.timeline);
       },
       throw_lost);
-  if (draws_ranks && !scenario.parallel)
+  if (draws_ranks && !scenario.has_stages())
     for (auto& ranks : result.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
   return result;
 }

@@ -111,10 +111,6 @@ void set_shared_model(const Scenario& scenario, IterationContext& context) {
     add_context(*scenario.parallel, stage.context, all);
     add_expert(*scenario.parallel, stage.expert, all);
   }
-  context.axis_of_group = [communication = scenario.communication](std::size_t group) {
-    return CommunicatorRanks{communication->axis_of(group).name,
-                             static_cast<int>(communication->groups[group].size())};
-  };
 }
 
 }  // namespace
@@ -129,7 +125,7 @@ IterationContext context_of(const Scenario& scenario) {
   context.is_asynchronous = scenario.is_asynchronous();
   if (scenario.strategy) context.strategy = scenario.strategy;
   if (const auto* communication = scenario.communication.get();
-      communication && !scenario.parallel &&
+      communication && !scenario.has_stages() &&
       (communication->axes.size() > 1 || communication->groups.size() > scenario.groups.size()))
     for (const auto& axis : communication->axes)
       context.communicators.push_back(
@@ -141,6 +137,12 @@ IterationContext context_of(const Scenario& scenario) {
       auto [it, is_new] = known.try_emplace({group, operation, bytes});
       if (is_new) it->second = nccl_choice(scenario, group, operation, bytes);
       return it->second;
+    };
+  context.has_stages = scenario.has_stages();
+  if (context.has_stages)
+    context.axis_of_group = [communication = scenario.communication](std::size_t group) {
+      return CommunicatorRanks{communication->axis_of(group).name,
+                               static_cast<int>(communication->groups[group].size())};
     };
   if (scenario.parallel) set_shared_model(scenario, context);
   return context;

@@ -244,7 +244,8 @@ StepShares step_shares(const RecordedWork& work) {
                    [with = RecordedWork(work)](const Software& software) mutable {
                      with.software = software;
                      Seconds all;
-                     for (auto time : timed(with)->times) all += time;
+                     for (const auto& step : timed(with))
+                       for (auto time : step->times) all += time;
                      return all;
                    });
 }

@@ -29,7 +29,7 @@ void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
                     const std::function<bool(const StrategyTraits&)>& is) {
   auto is_possible = [&](const StrategyTraits& one) {
     // What shards does so in its script.
-    return is(one) && (!scenario.recorded || (one.is_ddp && scenario.recorded->recording->is_of_ddp()));
+    return is(one) && (!scenario.recorded || (one.is_ddp && scenario.recorded->first().is_of_ddp()));
   };
   for (const auto& strategy : strategies_that(is_possible))
     if (strategy != scenario.strategy->name())

@@ -106,6 +106,8 @@ class Reader {
     take(header, "script", result_.script, texts);
     result_.world_size = static_cast<int>(integer(header.at("world_size"), 1, kLargestWorldSize));
     result_.rank = static_cast<int>(integer(header.at("rank"), 0, result_.world_size - 1));
+    result_.world_size_place = header.at("world_size").text.span;
+    result_.rank_place = header.at("rank").text.span;
     take(header, "gpu", result_.gpu, text);
     if (const auto* tf32 = header.find("tf32")) {
       take(*tf32, "matmul", result_.matmul_in_tf32, truth);
@@ -235,11 +237,20 @@ class Reader {
     take(item, "bytes", one.bytes, bytes);
     take(item, "cpu", one.is_of_cpu, truth);
     one.is_uneven = item.find("splits") != nullptr;
+    if (one.operation == Operation::send_recv) read_message(item, one);
     one.phase = word(item.at("phase"), kRecordedPhaseNames);
     one.on = earlier(item.at("on"));
     one.stream = stream(item);
     one.place = name.text.span;
     return one;
+  }
+
+  void read_message(const JsonValue& item, LaunchedCollective& one) const {
+    one.peer = static_cast<int>(integer(item.at("peer"), 0, result_.world_size - 1));
+    if (one.peer == result_.rank)
+      throw InputError(item.at("peer").text.span, fmt::format("rank {} sends to itself", one.peer), kAgain);
+    if (const auto* batch = item.find("batch"))
+      one.batch = static_cast<std::size_t>(integer(*batch, 0, kMostElements));
   }
 
   RecordedItem read_wait(const JsonValue& item) {

@@ -65,8 +65,9 @@ struct LayerTrace {
   std::vector<Gradient> gradients;  // in arrival order; never empty; ready times do not decrease
   // Gradient indices in the order in which the model registered its parameters (model.parameters()).
   std::vector<std::size_t> registration_order;
-  bool registration_guessed = false;              // nothing said that order: it is the reverse of arrival
-  std::shared_ptr<const RecordedStep> step = {};  // all of it, where a script was recorded; in no file
+  bool registration_guessed = false;  // nothing said that order: it is the reverse of arrival
+  std::vector<std::shared_ptr<const RecordedStep>> steps =
+      {};  // all of it, where a script was recorded; in no file
 
   [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
   [[nodiscard]] bool has_forward_ends() const { return gradients.front().forward_end.has_value(); }

@@ -112,9 +112,9 @@ bool is_data_parallel(const Recording& recording) {
 
 }  // namespace
 
-LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step) {
-  auto trace = Passes(*step).trace();
-  const auto& recording = *step->recording;
+LayerTrace recorded_trace(std::vector<std::shared_ptr<const RecordedStep>> steps) {
+  auto trace = Passes(*steps.front()).trace();
+  const auto& recording = *steps.front()->recording;
   if (!recording.inputs.empty() && is_data_parallel(recording)) {
     const auto& [shape, dtype] = recording.inputs.front();
     if (!shape.empty() && shape[0] > 0) trace.metadata.batch_size = recording.micro_batches() * shape[0];
@@ -124,7 +124,7 @@ LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step) {
   trace.metadata.torch = recording.torch;
   trace.metadata.source = "a recorded script";
   trace.metadata.synthetic = "by the operators of a recorded script";
-  trace.step = std::move(step);
+  trace.steps = std::move(steps);
   return trace;
 }
 

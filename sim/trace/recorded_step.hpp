@@ -14,8 +14,8 @@ struct RecordedStep {
 };
 
 // All micro-batches together: gradients when they come last, or (without DistributedDataParallel) when the
-// backward pass of their module ends; without what DistributedDataParallel itself copies. `step` is all of
-// it. Throws InputError where nothing is trained.
-LayerTrace recorded_trace(std::shared_ptr<const RecordedStep> step);
+// backward pass of their module ends; without what DistributedDataParallel itself copies. Of the first of
+// `steps`, each of another rank of the job; they are all of it. Throws InputError where nothing is trained.
+LayerTrace recorded_trace(std::vector<std::shared_ptr<const RecordedStep>> steps);
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 // One training step of a PyTorch script as one rank of a job, as `ddpsim record` writes it (docs/formats.md,
 // "Recordings"): what the host issued, in its order.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -39,7 +40,9 @@ struct LaunchedCollective {
   RecordedPhase phase{};
   std::vector<std::size_t> on;
   bool is_of_cpu = false;
-  bool is_uneven = false;  // of an all-to-all: its parts are not alike
+  bool is_uneven = false;            // of an all-to-all: its parts are not alike
+  int peer = 0;                      // of send_recv: the other rank
+  std::optional<std::size_t> batch;  // those of one go in one kernel; none: in one of its own
   std::size_t stream = 0;
   SourceSpan place;
 };
@@ -100,6 +103,7 @@ struct Recording {
   std::string torch;
   std::vector<std::string> script;  // with its arguments
   int world_size = 1, rank = 0;
+  SourceSpan world_size_place, rank_place;
   std::string gpu;                                     // which one the script saw
   bool matmul_in_tf32 = false, cudnn_in_tf32 = false;  // products and convolutions of float32
   std::vector<RecordedTensor> inputs;                  // of the model's first call
@@ -114,6 +118,8 @@ struct Recording {
   // How often a forward pass begins behind a backward pass, or first.
   [[nodiscard]] int micro_batches() const;
 };
+// Of one job, each of a rank that does what no other of them does.
+using Recordings = std::vector<std::shared_ptr<const Recording>>;
 
 // What an operator's kernels do, by PyTorch's name of it.
 enum class OperatorClass {

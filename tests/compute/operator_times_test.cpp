@@ -143,8 +143,8 @@ TEST(OperatorTimes, TheHostPacesABlock) {
   auto recording = std::make_shared<Recording>();
   recording->modules = {"", "blocks.0.mlp", "blocks.1.mlp"};
   recording->items = {small, small, beside, other};
-  work.recording = recording;
-  auto step = timed(work);
+  work.recordings = {recording};
+  auto step = timed(work).front();
   ComputeLaw law(work.gpu, work.software, Precision::bfloat16);
   Seconds device = 2 * law.traffic(2e6);
   EXPECT_NEAR((step->times[0] + step->times[1]).value(), law.paced(2 * device, 3).value(), 1e-12);

@@ -18,13 +18,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       read_software(find_preset(PresetKind::software, "fsdp-eager-2023").value(), gpu.name);
   const auto text = loaded(view_of(bytes, size));
   expect_answer([&] {
-    RecordedWork work{std::make_shared<const Recording>(read_recording(text)), gpu, software,
-                      Precision::bfloat16};
-    auto step = timed(work);
-    for (auto time : step->times) promise(time >= Seconds());
-    check_program(recorded_program(*step));
-    promise(recorded_memory(work, 1).allocated() >= Bytes());
-    recorded_trace(step);
+    RecordedWork work{
+        {std::make_shared<const Recording>(read_recording(text))}, gpu, software, Precision::bfloat16};
+    auto steps = timed(work);
+    for (auto time : steps.front()->times) promise(time >= Seconds());
+    promise(recorded_memory(work, work.first(), 1).allocated() >= Bytes());
+    recorded_trace(steps);
+    for (const auto& one : recorded_programs(steps, recorded_ranks(work.recordings)))
+      check_program(one.program);
   });
   return 0;
 }

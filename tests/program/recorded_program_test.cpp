@@ -42,7 +42,12 @@ struct Step {
     step.recording = std::move(recording);
   }
   RecordedStep step;
-  [[nodiscard]] std::vector<Op> ops() const { return recorded_program(step).ops; }
+  [[nodiscard]] RecordedRanks ranks() const { return recorded_ranks({step.recording}); }
+  [[nodiscard]] Program program() const {
+    std::vector steps{std::make_shared<const RecordedStep>(step)};
+    return recorded_programs(steps, ranks()).front().program;
+  }
+  [[nodiscard]] std::vector<Op> ops() const { return program().ops; }
 };
 
 // DistributedDataParallel: buckets start behind what fills them, and one wait ends all.
@@ -118,7 +123,7 @@ TEST(RecordedTrace, CountsSamplesWhereEachRankHasItsOwn) {
     recording->parameters = {{"w", 3, "float32", true, {3}}};
     recording->inputs = {{{8, 16}, dtype}};
     step.step.recording = recording;
-    return recorded_trace(std::make_shared<const RecordedStep>(step.step));
+    return recorded_trace({std::make_shared<const RecordedStep>(step.step)});
   };
   auto gather = launch(Operation::all_gather, 8, {0});
   auto of_unit = gather;
@@ -133,8 +138,8 @@ TEST(RecordedTrace, CountsSamplesWhereEachRankHasItsOwn) {
 }
 
 TEST(RecordedProgram, AStepEndsWithAllOfIt) {
-  auto program = recorded_program(
-      Step({kernel(kForward), kernel(kForward, 1), launch(Operation::all_reduce, 8, {0})}).step);
+  auto program =
+      Step({kernel(kForward), kernel(kForward, 1), launch(Operation::all_reduce, 8, {0})}).program();
   const auto& last = program.ops.back();
   EXPECT_EQ(last.duration, Seconds());
   EXPECT_EQ(last.after, (Ops{1, 2}));
@@ -150,9 +155,12 @@ TEST(RecordedProgram, GroupsAreCommunicators) {
   Step step({kernel(kForward), launch(Operation::all_gather, 8, {0}, 1),
              launch(Operation::all_reduce, 8, {0}, 2), of_cpu, barrier, RecordedWait{{2}, 0},
              kernel(kForward)});
-  EXPECT_EQ(recorded_groups(*step.step.recording), Ops{1});
-  EXPECT_EQ(recorded_operations(*step.step.recording),
-            (std::vector<std::vector<Operation>>{{Operation::all_reduce, Operation::all_gather}}));
+  auto communicators = step.ranks().communicators;
+  ASSERT_EQ(communicators.size(), 1U);
+  EXPECT_EQ(communicators[0].name, "pair");
+  EXPECT_EQ(communicators[0].size, 2);
+  EXPECT_EQ(communicators[0].stride, 2);
+  EXPECT_EQ(communicators[0].operations, (std::vector{Operation::all_reduce, Operation::all_gather}));
   auto ops = step.ops();
   ASSERT_EQ(ops.size(), 5U);  // a kernel, a gather, a barrier, a kernel, the end
   EXPECT_EQ(ops[2].operation, Operation::all_reduce);
@@ -168,7 +176,7 @@ TEST(RecordedTrace, GradientsComeAsTheHooksSayWithoutWhatBucketsCopy) {
   auto recording = std::make_shared<Recording>(*step.step.recording);
   recording->parameters = {{"first", 3, "float32", true, {3}}, {"second", 2, "float32", true, {2}}};
   step.step.recording = recording;
-  auto trace = recorded_trace(std::make_shared<const RecordedStep>(step.step));
+  auto trace = recorded_trace({std::make_shared<const RecordedStep>(step.step)});
   EXPECT_EQ(trace.forward, Seconds(2));
   EXPECT_EQ(trace.optimizer, Seconds(1));
   ASSERT_EQ(trace.gradients.size(), 2U);
@@ -195,7 +203,7 @@ TEST(RecordedTrace, GradientsComeWithTheirModules) {
                            {"frozen.weight", 2, "bfloat16", false, {2}}};
   step.step.recording = recording;
   EXPECT_EQ(recording->micro_batches(), 2);
-  auto trace = recorded_trace(std::make_shared<const RecordedStep>(step.step));
+  auto trace = recorded_trace({std::make_shared<const RecordedStep>(step.step)});
   EXPECT_EQ(trace.forward, Seconds(3));
   ASSERT_EQ(trace.gradients.size(), 2U);
   EXPECT_EQ(trace.gradients[0].name, "blocks.1.up.weight");

@@ -35,7 +35,7 @@ double seconds(const Scenario& of) {
 
 std::vector<Bytes> all_reduces(const Scenario& of) {
   std::vector<Bytes> all;
-  for (const auto& item : of.recorded->recording->items)
+  for (const auto& item : of.recorded->first().items)
     if (const auto* one = std::get_if<LaunchedCollective>(&item);
         one && one->operation == Operation::all_reduce)
       all.push_back(one->bytes);
@@ -90,7 +90,7 @@ TEST(RecordedScript, ItsProgramAsTextTakesAsLong) {
 TEST(RecordedScript, WorkIsConserved) {
   auto one = scenario("fsdp2-large-4x1024", {"collective.scale={latency: 0.001, bandwidth: 1000}"});
   Seconds work;
-  for (auto time : one.trace->step->times) work += time;
+  for (auto time : one.trace->steps.front()->times) work += time;
   EXPECT_NEAR(seconds(one) / work.value(), 1, 0.005);
 }
 
@@ -100,7 +100,7 @@ TEST(RecordedScript, MemoryIsThatOfItsStorages) {
   auto parts = one.memory().value();
   EXPECT_EQ((parts.allocated() - parts.workspaces).value(), 15502008320.0);
   Bytes level, peak;
-  for (const auto& event : recorded_memory_timeline(*one.recorded->recording)) {
+  for (const auto& event : recorded_memory_timeline(one.recorded->first())) {
     level += (event.is_freed ? -1.0 : 1.0) * event.bytes;
     peak = std::max(peak, level);
   }

@@ -138,6 +138,20 @@ Type<Workload> recompute() {
                           std::move(forms));
 }
 
+// A file, or several.
+Type<std::vector<std::string>> recordings() {
+  using V = std::vector<std::string>;
+  constexpr auto kHint = "write step.jsonl, or [step-rank0.jsonl, step-rank4.jsonl]";
+  return one_of<V>(
+      "these are no recordings", kHint,
+      {is_like<V, std::string>(
+           text(), [](V& to, std::string one) { to = {std::move(one)}; },
+           [](const V& v) { return v.size() == 1 ? std::optional(v.front()) : std::nullopt; }),
+       is_like<V, V>(
+           list(text(), {1, "no recording is named", kHint}), [](V& to, V all) { to = std::move(all); },
+           [](const V& v) { return v.size() > 1 ? std::optional(v) : std::nullopt; })});
+}
+
 // By its short name, and by PyTorch's.
 config::Words<DType> gradient_dtypes() {
   return {{"fp32", DType::float32},    {"bf16", DType::bfloat16},     {"fp16", DType::float16},
@@ -152,7 +166,7 @@ config::Words<Precision> precisions() {
 
 void check_workload(const Workload& workload, const Cursor& at) {
   bool has_model = workload.model.kind != Value::Kind::null;
-  if (workload.recording) {
+  if (!workload.recording.empty()) {
     for (const char* key : {"trace", "model", "rescale", "scale_bytes"})
       if (at.has(key))
         refuse(at, key, fmt::format("workload.{} and workload.recording exclude each other", key),
@@ -216,8 +230,9 @@ Type<Workload> workload_rows() {
       Rows<Workload>("workload")
           .key<&Workload::trace>("trace", maybe(text()), "Layer trace: a name, or a CSV file")
           .usually("required without `workload.model` or `workload.recording`")
-          .key<&Workload::recording>("recording", maybe(text()),
-                                     "Step of a script that 'ddpsim record' recorded: a file")
+          .key<&Workload::recording>("recording", recordings(),
+                                     "Step of a script that 'ddpsim record' recorded: a file, or one of each "
+                                     "stage of a pipeline")
           .usually("none")
           .key<&Workload::framework>("framework", maybe(text()),
                                      "Software whose share of the GPU's peak is reached: a name, or a file")

@@ -97,7 +97,7 @@ void check_misplaced(const config::Entry& entry);
 void settle_strategy(GivenJob& given) {
   if (given.has("strategy")) return;
   given.job.strategy = {};
-  if (!given.job.workload.recording) return;
+  if (given.job.workload.recording.empty()) return;
   for (const auto* strategy : strategies())
     if (strategy->traits.is_of_recording) given.job.strategy = {strategy};
 }
@@ -137,7 +137,7 @@ void read_again(GivenJob& given, const std::set<std::string_view>& keys) {
 
 Value write_job(const Job& job) {
   auto written = write_section(job_table(), &job);
-  if (job.workload.recording && job.strategy == ChosenStrategy())  // which is not its default
+  if (!job.workload.recording.empty() && job.strategy == ChosenStrategy())  // which is not its default
     written.entries.push_back({"strategy", {}, config::scalar_value(std::string(job.strategy->name()), {})});
   return written;
 }
