@@ -11,7 +11,7 @@ SECONDS = 2
 JOBS = {
     "ring, quickstart": ("configs/quickstart.yaml", "ddp.bucket_cap", lambda i: f"{1 + i % 400}MiB"),
     "NCCL, 1,024 H100s": ("configs/gpt2-xl-1024xh100.yaml", "ddp.bucket_cap", lambda i: f"{1 + i % 400}MiB"),
-    "FSDP, 7B on 64": ("configs/llama-2-7b.yaml", "workload.micro_batch", lambda i: 1 + i % 4),
+    "FSDP, 7B on 64": ("configs/llama-2-7b-64xh100.yaml", "workload.micro_batch", lambda i: 1 + i % 4),
     "175B, tensor and pipeline, 1,024": ("configs/tensor-pipeline-175b.yaml", "workload.micro_batch", lambda i: 1 + i % 2),
 }
 

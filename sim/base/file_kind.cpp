@@ -229,13 +229,13 @@ const std::vector<FileKind>& kinds() {
        [](Head h) {
          return has(h, "--tensor-model-parallel-size") || (has(h, "--num-layers") && has(h, "--hidden-size"));
        },
-       "ddpsim plan --megatron-args FILE --topology superpod-h100; ddpsim calibrate --step LOG takes its log",
+       "ddpsim plan --megatron-args FILE --on superpod-h100; ddpsim calibrate --step LOG takes its log",
        {kMegatronArgs}},
       {"a script",
        "",
        [](Head h) { return text_of(h).starts_with("#!"); },
        "write what it trains as a scenario: 'ddpsim init' begins one; of Megatron-LM ddpsim plan "
-       "--megatron-args FILE --topology superpod-h100",
+       "--megatron-args FILE --on superpod-h100",
        {kMegatronArgs}},
       {"a model of Calculon",
        "",
@@ -250,8 +250,8 @@ const std::vector<FileKind>& kinds() {
                 (has(h, "\"zero_optimization\"") || has(h, "\"train_micro_batch_size_per_gpu\"") ||
                  has(h, "\"train_batch_size\""));
        },
-       "ddpsim simulate SCENARIO --ds-config FILE; ddpsim plan MODEL --ds-config FILE --topology "
-       "superpod-h100 --gpus 64 --global-batch 512",
+       "ddpsim simulate SCENARIO --ds-config FILE; ddpsim plan MODEL --ds-config FILE --on "
+       "superpod-h100 --gpus 64 --batch 512",
        {kDsConfig}},
       {"a model's config.json",
        "",
@@ -259,13 +259,13 @@ const std::vector<FileKind>& kinds() {
          return is_json(h) &&
                 (has(h, "\"model_type\"") || has(h, "\"architectures\"") || has(h, "\"num_hidden_layers\""));
        },
-       "ddpsim plan FILE --topology superpod-h100 --gpus 64 --global-batch 512; in a scenario workload: "
+       "ddpsim plan FILE --on superpod-h100 --gpus 64 --batch 512; in a scenario workload: "
        "{model: FILE}",
        {kModel}},
       {"a configuration of Accelerate",
        "",
        [](Head h) { return has_key(h, "distributed_type"); },
-       "ddpsim plan MODEL --accelerate FILE --topology superpod-h100 --global-batch 512",
+       "ddpsim plan MODEL --accelerate FILE --on superpod-h100 --batch 512",
        {kAccelerate}},
       {kSizes,
        "layer-times",

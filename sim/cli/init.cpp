@@ -35,7 +35,7 @@ struct InitOptions {
 };
 
 constexpr std::string_view kWhole =
-    "ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128 --out my-job.yaml";
+    "ddpsim init --model llama-2-7b --on superpod-h100 --gpus 128 --out my-job.yaml";
 
 // Asks at a terminal for what no option says; `why` closes the message that there is none.
 std::string asked(const char* option, const char* question, const std::string& why = {},
@@ -149,12 +149,12 @@ Job job_of(InitOptions& options, AnyModel& model) {
   if (options.model.empty())
     options.model = asked("--model", "Which model ('ddpsim list models', or a file)?");
   if (options.topology.empty())
-    options.topology = asked("--topology", "On which cluster ('ddpsim list topologies', or a file)?");
+    options.topology = asked("--on", "On which cluster ('ddpsim list topologies', or a file)?");
   if (!options.gpus) options.gpus = asked_gpus();
   auto model_path = find_transformer(options.model)
                         ? std::string()
                         : preset_path(PresetKind::models, "--model", options.model);
-  auto topology_path = preset_path(PresetKind::topologies, "--topology", options.topology);
+  auto topology_path = preset_path(PresetKind::topologies, "--on", options.topology);
   model = any_model_of("--model", options.model);
   auto gpu = gpu_of(options, topology_path);
   auto gpu_path = gpu.empty() ? std::string() : preset_path(PresetKind::gpus, "--gpu", gpu);
@@ -211,7 +211,8 @@ Command init_command() {
                        .value = &options->model,
                        .description = "A model by name, or its file",
                        .names = names_of(PresetKind::models)},
-                      {.name = "--topology",
+                      {.name = "--on",
+                       .also = {"--topology"},
                        .value = &options->topology,
                        .description = "Cluster, by name or file",
                        .names = names_of(PresetKind::topologies)},

@@ -1,8 +1,5 @@
 #include "sim/cli/launch_options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "sim/config/overrides.hpp"
 #include "sim/resolve/workload_model.hpp"
 
@@ -55,15 +52,6 @@ Launched LaunchOptions::apply(config::Value& root, const std::string& scenario, 
     return found ? std::optional(found->hidden) : std::nullopt;
   };
   return apply_launch_file(root, *given, sweeps, hidden);
-}
-
-void require(const std::vector<std::pair<std::string, bool>>& given, const std::string& hint) {
-  std::vector<std::string> missing;
-  for (const auto& [name, is_given] : given)
-    if (!is_given) missing.push_back(name);
-  if (missing.empty()) return;
-  throw InputError(
-      fmt::format("{} {} required", fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are"), hint);
 }
 
 }  // namespace ddpsim::cli

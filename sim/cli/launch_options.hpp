@@ -22,7 +22,4 @@ struct LaunchOptions {
   [[nodiscard]] Launched apply(config::Value& root, const std::string& scenario, bool sweeps) const;
 };
 
-// Throws InputError for those of `names` that are missing, all at once.
-void require(const std::vector<std::pair<std::string, bool>>& given, const std::string& hint);
-
 }  // namespace ddpsim::cli

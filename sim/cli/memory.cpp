@@ -167,10 +167,10 @@ Command memory_command() {
   auto options = std::make_shared<MemoryOptions>();
   Command command{.name = "memory",
                   .description = "What a GPU holds at the peak of a model's step, and what would make it fit",
-                  .example = "  ddpsim memory configs/llama-2-7b.yaml --set workload.micro_batch=4",
+                  .example = "  ddpsim memory configs/llama-2-7b-64xh100.yaml --set workload.micro_batch=4",
                   .run = [options] { memory(*options); }};
   options->add_to(command);
-  options->add_launch_to(command);
+  options->add_job_to(command);
   command.options.push_back(output_option(
       "--timeline", &options->timeline,
       "Write a step of the fullest rank as a snapshot for PyTorch's memory viewer (pytorch.org/memory_viz)"));

@@ -11,6 +11,7 @@
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/job_options.hpp"
 #include "sim/cli/launch_options.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
@@ -26,7 +27,8 @@ namespace {
 
 struct PlanOptions {
   LaunchOptions launch;
-  std::string model, topology, gpus, batch, dtype, framework, sequence, json, csv, out;
+  JobOptions job;
+  std::string model, json, csv, out;
   std::vector<std::string> overrides, strategies;
   double most_memory = kFittingShare;
   int top = 10;
@@ -38,41 +40,23 @@ config::Value typed_root(const PlanOptions& options) {
   config::Value root;
   root.kind = config::Value::Kind::map;
   root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
-  auto set = [&root](const std::string& option, const std::string& key, const std::string& text) {
-    if (!text.empty()) config::apply_override(root, key + "=" + text, option);
-  };
-  set("MODEL", "workload.model", options.model);
-  set("--sequence", "workload.sequence", options.sequence);
-  set("--dtype", "workload.dtype", options.dtype);
-  set("--framework", "workload.framework", options.framework);
-  set("--topology", "cluster.topology", options.topology);
-  set("--gpus", "cluster.world_size", options.gpus);
-  set("--global-batch", "batch.global", options.batch);
+  options.job.apply(root, options.model);
   for (const auto& one : options.overrides) config::apply_override(root, one);
   return root;
 }
 
-bool says(const config::Value& root, const char* key) {
-  const auto* value = config::find_at(root, key);
-  return value && value->kind != config::Value::Kind::null;
-}
-
-void set_sequence(const PlanOptions& options, config::Value& root, Files& files) {
-  if (says(root, "workload.sequence")) return;
-  const auto& model = *config::find_at(root, "workload.model");
-  auto own = own_sequence(options.model.empty() ? described_model(model, files)
-                                                : any_model_of("MODEL", options.model));
-  if (own == 0)
-    throw InputError(fmt::format("'{}' takes samples of any length", config::text_of(model)),
-                     "say the tokens of one: --sequence 4096");
-  config::apply_override(root, fmt::format("workload.sequence={}", own), "--sequence");
+void set_sequence(config::Value& root) {
+  if (says(root, "workload.sequence") || take_own_sequence(root) > 0) return;
+  throw InputError(fmt::format("'{}' takes samples of any length",
+                               config::text_of(*config::find_at(root, "workload.model"))),
+                   "say the tokens of one: --sequence 4096");
 }
 
 void require_all(const PlanOptions& options, const config::Value& root) {
   require({{"MODEL", says(root, "workload.model")},
-           {"--topology", says(root, "cluster.topology")},
+           {"--on", says(root, "cluster.topology")},
            {"--gpus", says(root, "cluster.world_size")},
-           {"--global-batch", says(root, "batch.global")}},
+           {"--batch", says(root, "batch.global")}},
           options.launch.file() ? options.launch.words().back() + " does not say it; see 'ddpsim plan --help'"
                                 : std::string("see 'ddpsim plan --help'"));
 }
@@ -130,7 +114,7 @@ void plan(const PlanOptions& options) {
   if (!options.quiet) print_notes(launched.notes);
   require_all(options, root);
   Files files("--set");
-  set_sequence(options, root, files);
+  set_sequence(root);
   auto space = usual_plan_space();
   space.most_memory = options.most_memory;
   space.wanted = static_cast<std::size_t>(options.top);
@@ -166,7 +150,7 @@ Command plan_command() {
           "How to spread a model over GPUs: tensor, context, pipeline and data parallelism, micro-batch, "
           "recomputation and strategy, fastest first",
       .example =
-          "  ddpsim plan llama-3-70b --topology superpod-h100 --gpus 1024 --global-batch 1024 --sequence "
+          "  ddpsim plan llama-3-70b --on superpod-h100 --gpus 1024 --batch 1024 --sequence "
           "8192",
       .run = [options] { plan(*options); }};
   command.options = {
@@ -174,23 +158,6 @@ Command plan_command() {
        .value = &options->model,
        .description = "A model by name, or its file; a scenario's other keys are given by --set",
        .names = names_of(PresetKind::models)},
-      {.name = "--topology",
-       .value = &options->topology,
-       .description = "Cluster, by name or file",
-       .names = names_of(PresetKind::topologies)},
-      {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs"},
-      {.name = "--global-batch", .value = &options->batch, .description = "Samples a step, of all GPUs"},
-      {.name = "--sequence",
-       .value = &options->sequence,
-       .description = "Tokens a sample (default: the model's own number; Llama's and others have none)"},
-      {.name = "--dtype",
-       .value = &options->dtype,
-       .description = "What is computed in: bf16 (the default), fp16, fp8, ..."},
-      {.name = "--framework",
-       .value = &options->framework,
-       .description =
-           "Software whose shares of the peak count ('ddpsim list software'; default: fsdp-eager-2023)",
-       .names = names_of(PresetKind::software)},
       {.name = "--strategy",
        .value = &options->strategies,
        .description = fmt::format("Along the data axis (repeatable; default: {})",
@@ -219,6 +186,7 @@ Command plan_command() {
       output_option("--json", &options->json, "Write the result as JSON; '-' is standard output", "PATH|-"),
       output_option("--csv", &options->csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
       {.name = "--quiet", .value = &options->quiet, .description = "No summary and no notes"}};
+  options->job.add_to(command, {"--micro-batch", "--strategy"});
   options->launch.add_to(command);
   return command;
 }

@@ -15,6 +15,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/charts.hpp"
 #include "sim/report/growth.hpp"
@@ -68,9 +69,14 @@ void scale(const ScaleOptions& options) {
   check_plot_path(options.plot);
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said);
-  auto written = options.scenario.written(root);
+  auto whole = root;
   auto axes = take_unused_axes(root);
   auto gpus = counts_of(options, root);
+  // Of a model by name, a batch is that of the first size.
+  if (!says(root, "cluster.world_size"))
+    for (auto* one : {&whole, &root})
+      config::apply_override(*one, fmt::format("cluster.world_size={}", gpus.front()), "--gpus");
+  auto written = options.scenario.written(whole);
   Files files(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
   auto scaled = with_progress(options.scenario.quiet,
@@ -113,10 +119,10 @@ Command scale_command() {
   auto options = std::make_shared<ScaleOptions>();
   Command command{.name = "scale",
                   .description = "What a job loses as it grows, by cause",
-                  .example = "  ddpsim scale configs/llama-2-7b.yaml --gpus 8:4096 --plot growth.svg",
+                  .example = "  ddpsim scale configs/llama-2-7b-64xh100.yaml --gpus 8:4096 --plot growth.svg",
                   .run = [options] { scale(*options); }};
   options->scenario.add_to(command);
-  options->scenario.add_launch_to(command);
+  options->scenario.add_job_to(command, {"--gpus"});
   command.options.insert(
       command.options.end(),
       {{.name = "--gpus",

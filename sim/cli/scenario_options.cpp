@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include <fmt/core.h>
@@ -45,7 +46,9 @@ void ScenarioOptions::add_file_to(Command& command) {
     auto launched = launch.file();
     require({{"FILE", !file.empty() || launched}}, fmt::format("see 'ddpsim {} --help'", name));
     is_launched = file.empty();
-    file = is_launched ? launched->path : preset_path(PresetKind::configs, "FILE", file);
+    is_model = takes_models && !is_launched && cli::is_model(file);
+    if (is_launched) file = launched->path;
+    if (!is_launched && !is_model) file = preset_path(PresetKind::configs, "FILE", file);
     run();
   };
   command.options.insert(
@@ -90,24 +93,37 @@ void ScenarioOptions::add_iterations_to(Command& command) {
        .type = "SEED"});
 }
 
-void ScenarioOptions::add_launch_to(Command& command) {
+void ScenarioOptions::add_job_to(Command& command, std::initializer_list<std::string_view> without) {
+  takes_models = true;
+  sizes_itself = std::ranges::find(without, "--gpus") != without.end();
   for (auto& option : command.options)
-    if (option.name == "FILE") option.is_required = false;
+    if (option.name == "FILE") {
+      option.is_required = false;
+      option.description =
+          "Scenario: a name ('ddpsim list configs') or a file (YAML); or a model: a name ('ddpsim list "
+          "models') or its config.json";
+      option.names = [] {
+        auto names = preset_names(PresetKind::configs);
+        std::ranges::move(preset_names(PresetKind::models), std::back_inserter(names));
+        return names;
+      };
+    }
   launch.add_to(command);
-  command.options.push_back({.name = "--topology",
-                             .value = &topology,
-                             .description = "Cluster, by name or file (cluster.topology)",
-                             .refuses_empty = true,
-                             .names = names_of(PresetKind::topologies)});
+  job.add_to(command, without);
   command.options.push_back(
       output_option("--out", &out, "Write the scenario, with --set and a launch file in it", "PATH|-"));
 }
 
 config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const {
-  auto root = is_launched ? empty_scenario(file) : config::load_yaml(file, "a scenario");
-  if (!topology.empty()) config::apply_override(root, "cluster.topology=" + topology, "--topology");
+  auto root = is_launched || is_model ? empty_scenario(file) : config::load_yaml(file, "a scenario");
+  job.apply(root, is_model ? file : "");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
   notes = launch.apply(root, file, sweeps).notes;
+  if (is_model) {
+    auto usual = complete_model_job(
+        root, sizes_itself, "like: ddpsim simulate llama-3-8b --on superpod-h100 --gpus 64 --sequence 8192");
+    std::ranges::move(usual, std::back_inserter(notes));
+  }
   refuse_unused_keys(root);
   if (auto slow = slow_note(root, sweeps)) notes.push_back(std::move(*slow));
   if (!quiet) print_notes(notes);
@@ -126,11 +142,11 @@ std::string ScenarioOptions::written(const config::Value& root) const {
 
 std::string ScenarioOptions::typed() const {
   auto launched = fmt::format("{}", fmt::join(launch.words(), " "));
-  auto job = is_launched ? launched : file;
-  if (!is_launched && !launched.empty()) job += " " + launched;
-  if (!topology.empty()) job += " --topology " + topology;
-  for (const auto& one : overrides) job += " --set '" + one + "'";
-  return job;
+  auto typed = is_launched ? launched : file;
+  if (!is_launched && !launched.empty()) typed += " " + launched;
+  for (const auto& word : job.words()) typed += " " + word;
+  for (const auto& one : overrides) typed += " --set '" + one + "'";
+  return typed;
 }
 
 void ScenarioOptions::check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const {

@@ -2,12 +2,15 @@
 // What `simulate` and `sweep` share: the scenario file with its overrides, where results go, and who
 // simulates.
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/base/program_exit.hpp"
+#include "sim/cli/job_options.hpp"
 #include "sim/cli/launch_options.hpp"
 #include "sim/command_line/command_line.hpp"
 #include "sim/config/value.hpp"
@@ -22,14 +25,19 @@ struct ScenarioOptions {
   std::vector<std::string> overrides;
   std::string json, csv;  // a path, or "-" for standard output; empty: not wanted
   LaunchOptions launch;
-  std::string topology, out;  // of a launch file; empty: none
-  bool is_launched = false;   // without a scenario: `file` is the launch file
+  JobOptions job;
+  std::string out;           // of a job that is no scenario, or with these in it; empty: none
+  bool is_launched = false;  // without a scenario: `file` is the launch file
+  bool takes_models = false;
+  bool is_model = false;      // or the name of a model, or its file
+  bool sizes_itself = false;  // the command says on how many GPUs
   bool quiet = false;
 
   void add_to(Command& command);
   void add_file_to(Command& command);  // and --set alone
-  // A launch file in place of FILE or beside it, the cluster by --topology, and --out, the scenario.
-  void add_launch_to(Command& command);
+  // A model or a launch file in place of FILE, a launch file and words of a job beside it, but for options
+  // that the command has itself, and --out, the scenario.
+  void add_job_to(Command& command, std::initializer_list<std::string_view> without = {});
   // --iterations and --seed, which stand for keys of the section `variability`.
   void add_iterations_to(Command& command);
   // Loads the scenario file and applies --set, and a launch file, of which there may be notes.

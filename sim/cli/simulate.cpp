@@ -172,7 +172,7 @@ Command simulate_command() {
       .run = [options] { simulate(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
-  options->scenario.add_launch_to(command);
+  options->scenario.add_job_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--timeline", &options->timeline,

@@ -85,6 +85,7 @@ std::vector<std::string> page_options(const SweepOptions& options) {
   if (options.formula) words.emplace_back("--formula");
   if (options.draws > 0) words.insert(words.end(), {"--draws", fmt::format("{}", options.draws)});
   std::ranges::move(options.scenario.launch.words(), std::back_inserter(words));
+  std::ranges::move(options.scenario.job.words(), std::back_inserter(words));
   return words;
 }
 
@@ -149,7 +150,7 @@ Command sweep_command() {
                   .run = [options] { sweep(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
-  options->scenario.add_launch_to(command);
+  options->scenario.add_job_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--plot", &options->plot, "Draw iteration time against bucket cap (.svg)"),

@@ -55,13 +55,17 @@ CLI::Validator word_check(const std::vector<std::string>& words) {
           all};
 }
 
+std::string spelled(const Option& option) {
+  return fmt::format("{}", fmt::join(option.spellings(), ","));
+}
+
 template <class Value>
 CLI::Option* add(CLI::App& app, const Option& option, Value* value) {
   using Type = typename Inner<Value>::type;
   if constexpr (std::is_same_v<Type, bool>) {
-    return app.add_flag(option.name, *value, option.description);
+    return app.add_flag(spelled(option), *value, option.description);
   } else {
-    auto* added = app.add_option(option.name, *value, option.description);
+    auto* added = app.add_option(spelled(option), *value, option.description);
     if constexpr (std::is_arithmetic_v<Type>)
       if (option.range) added->check(range_check<Type>(*option.range));
     if constexpr (std::is_same_v<Type, std::vector<std::string>>)
@@ -71,7 +75,7 @@ CLI::Option* add(CLI::App& app, const Option& option, Value* value) {
 }
 
 CLI::Option* add(CLI::App& app, const Option& option, const Callback& callback) {
-  return app.add_option_function<std::int64_t>(option.name, callback, option.description);
+  return app.add_option_function<std::int64_t>(spelled(option), callback, option.description);
 }
 
 CLI::Option* add(CLI::App& app, const Option& option) {

@@ -21,7 +21,8 @@ using OptionValue =
                  std::optional<double>*, std::optional<std::string>*, std::function<void(std::int64_t)>>;
 
 struct Option {
-  std::string name{};  // "--json"; of an argument by its place: "FILE"
+  std::string name{};               // "--json"; of an argument by its place: "FILE"
+  std::vector<std::string> also{};  // as it may be spelled besides
   OptionValue value{};
   std::string description{};
   std::string type{};  // in the help, instead of TEXT, INT, the words, ...
@@ -33,6 +34,12 @@ struct Option {
   // What completion offers beside files. Text goes on after "name=".
   std::function<std::vector<std::string>()> names{};
   std::vector<std::string> needs{}, excludes{};  // other options of the command
+
+  [[nodiscard]] std::vector<std::string> spellings() const {
+    auto all = also;
+    all.insert(all.begin(), name);
+    return all;
+  }
 };
 
 struct Command {

@@ -67,12 +67,15 @@ std::string bash_function(const Command& program) {
             continue;
           }
           words.push_back(option.name);
-          if (option.names)
-            of_words[fmt::format("names='{}'", joined(presets))].push_back(path + " " + option.name);
-          else if (takes_file(option))
-            of_files.push_back(path + " " + option.name);
-          if (!option.words.empty())
-            of_words[fmt::format("words='{}'", joined(option.words))].push_back(path + " " + option.name);
+          for (const auto& spelling : option.spellings()) {
+            auto typed = path + " " + spelling;
+            if (option.names)
+              of_words[fmt::format("names='{}'", joined(presets))].push_back(typed);
+            else if (takes_file(option))
+              of_files.push_back(typed);
+            if (!option.words.empty())
+              of_words[fmt::format("words='{}'", joined(option.words))].push_back(typed);
+          }
         }
         words.emplace_back("--help");
         offered += fmt::format("      '{}') words='{}' names='{}' ;;\n", path, joined(words), joined(names));
@@ -122,7 +125,7 @@ std::string roff(const std::string& text) {
 }
 
 std::string roff_option(const Option& option) {
-  std::string name = fmt::format("\\fB{}\\fR", roff(option.name));
+  std::string name = fmt::format("\\fB{}\\fR", roff(fmt::format("{}", fmt::join(option.spellings(), ", "))));
   if (is_flag(option)) return name;
   std::string value = !option.type.empty()    ? option.type
                       : !option.words.empty() ? fmt::format("{}", fmt::join(option.words, "|"))

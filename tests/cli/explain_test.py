@@ -50,7 +50,7 @@ class ExplainTest(PhysicsTest):
         self.ok("simulate", "scenario.yaml", "--json", "r.json")
         self.assertNotIn("explanation", self.read_json("r.json"))
         # 64 samples of a 7B on 80 GB do not fit, whatever strategy holds them.
-        self.ok("simulate", "llama-2-7b", "--set", "workload.micro_batch=64", "--explain", "--json", "r.json")
+        self.ok("simulate", "llama-2-7b-64xh100", "--set", "workload.micro_batch=64", "--explain", "--json", "r.json")
         result = self.read_json("r.json")
         fits = {one["change"]: one["fits"] for one in result["explanation"]["changes"]}
         self.assertFalse(result["memory"]["fits"] or fits["strategy hsdp"] or fits["workload.recompute none"])

@@ -200,11 +200,20 @@ class ShowTest(cli.CliTest):
 
     def test_names_of_none_and_of_several(self):
         self.assertIn("did you mean 'h100-sxm'?", self.fails(2, "show", "h100-sx").stderr)
-        self.assertIn("'llama-2-7b' is the name of several: models, configs", self.fails(2, "show", "llama-2-7b").stderr)
-        self.assertIn("hidden: 4096\n", self.ok("show", "llama-2-7b", "--kind", "models").stdout)
+        for kind in ("models", "configs"):
+            self.write(f"presets/{kind}/own.yaml", f"# of {kind}\nstrategy: ddp\n")
+        own = {"env": cli.environment(DDPSIM_PRESETS=str(self.folder / "presets"))}
+        self.assertIn("'own' is the name of several: models, configs", self.fails(2, "show", "own", **own).stderr)
+        self.assertIn("# of configs\n", self.ok("show", "own", "--kind", "configs", **own).stdout)
+
+    def test_no_scenario_has_the_name_of_a_model(self):
+        """Commands take either in the same place."""
+        names = [{line.split()[0] for line in self.ok("list", kind).stdout.splitlines()[1:]} for kind in ("models", "configs")]
+        self.assertEqual(names[0] & names[1], set())
+        self.assertGreater(len(names[0]), 30)
 
     def test_a_name_of_another_kind(self):
-        done = self.fails(2, "simulate", "llama-3-8b")
+        done = self.fails(2, "validate", "llama-3-8b")
         self.assertIn("'llama-3-8b' is the name of a model, and a scenario is needed", done.stderr)
         self.assertIn("ddpsim init --model llama-3-8b", done.stderr)
 
@@ -280,17 +289,16 @@ class CompletionTest(cli.CliTest):
     def test_names_of_presets_and_files_beside_them(self):
         self.write("dgx-mine.yaml", "")
         self.assertEqual(self.completed("simulate", "degr"), ["degraded-link"])
+        self.assertEqual(self.completed("simulate", "gpt3"), ["gpt3-175b"])
         self.assertEqual(self.completed("topology", "show", "dgx-"), ["dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100", "dgx-mine.yaml"])
-        self.assertEqual(self.completed("plan", "llama-2-7b", "--topology", "dgx-h"), ["dgx-h100"])
+        for spelling in ("--on", "--topology"):
+            self.assertEqual(self.completed("plan", "llama-2-7b", spelling, "dgx-h"), ["dgx-h100"])
         self.assertEqual(self.completed("trace", "synthesize", "--gpu", "h100-s"), ["h100-sxm", "h100-sxm-96gb-500w"])
         self.assertEqual(self.completed("init", "--model", "bert-base-q"), ["bert-base-qa"])
         self.assertEqual(self.completed("init", "--gpu", "h20"), ["h20", "h200-sxm"])
         self.assertEqual(self.completed("show", "efa"), ["efa-shared"])
         self.assertEqual(self.completed("list", "g"), ["gpus"])
         self.assertEqual(self.completed("completion", "z"), ["zsh"])
-
-    def test_a_name_of_several_kinds_is_offered_once(self):
-        self.assertEqual(self.completed("show", "llama-2-7"), ["llama-2-70b", "llama-2-7b"])
 
     def test_strategies(self):
         self.write("zebra.yaml", "")

@@ -72,10 +72,10 @@ class QuietTest(cli.CliTest):
         """Of every command that has --quiet. Each has something to say without it, most on both."""
         self.link_data()
         table = ("calibrate", "measurements/kalavai_4xRTX4090.csv", "--topology", "topologies/pcie-8x4090.yaml")
-        for command in (("simulate", "configs/quickstart.yaml"), ("sweep", "configs/quickstart.yaml"), ("memory", "configs/llama-2-7b.yaml"),
-                        ("scale", "configs/llama-2-7b.yaml", "--gpus", "8,64"), table, (*table, "--out", "c.yaml"),
+        for command in (("simulate", "configs/quickstart.yaml"), ("sweep", "configs/quickstart.yaml"), ("memory", "configs/llama-2-7b-64xh100.yaml"),
+                        ("scale", "configs/llama-2-7b-64xh100.yaml", "--gpus", "8,64"), table, (*table, "--out", "c.yaml"),
                         ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "8", "--global-batch", "64"),
-                        ("calibrate", "--step", "1.05s", "configs/llama-2-7b.yaml", "--set", "cluster.world_size=8")):
+                        ("calibrate", "--step", "1.05s", "configs/llama-2-7b-64xh100.yaml", "--set", "cluster.world_size=8")):
             with self.subTest(command):
                 loud, quiet = self.ok(*command), self.ok(*command, "--quiet")
                 self.assertNotEqual(loud.stdout + loud.stderr, "")

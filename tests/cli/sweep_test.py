@@ -454,7 +454,7 @@ class ScaleTest(cli.CliTest):
     def test_whoever_says_what_they_take(self):
         """NCCL's model, a measured table and a sharded strategy: latency and what grows with size add up, and nothing changes at 1 and 1."""
         self.link_data()
-        for config, settings in (("configs/gpt2-xl-1024xh100.yaml", ["cluster.world_size=64"]), ("configs/gpt2-large-8xa100.yaml", []), ("configs/llama-2-7b.yaml", [])):
+        for config, settings in (("configs/gpt2-xl-1024xh100.yaml", ["cluster.world_size=64"]), ("configs/gpt2-large-8xa100.yaml", []), ("configs/llama-2-7b-64xh100.yaml", [])):
             with self.subTest(config):
                 def of(scale):
                     return self.communication(config, "physics=none", *settings, *scale)
@@ -521,7 +521,7 @@ class FormulaTest(cli.CliTest):
 
     def test_where_it_says_nothing(self):
         self.link_data()
-        for config, says in (("configs/strategies-2gpu.yaml", "none are swept"), ("configs/mpt-1b.yaml", "strategy ddp")):
+        for config, says in (("configs/strategies-2gpu.yaml", "none are swept"), ("configs/mpt-1b-64xh100.yaml", "strategy ddp")):
             sets = ["--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]"] if "mpt" in config else []
             self.assertIn(says, self.fails(2, "sweep", config, "--formula", *sets).stderr)
         self.assertIn("PowerSGD", self.fails(2, "sweep", "configs/ring-1024.yaml", "--formula", "--set", "ddp.comm_hook={powersgd: {rank: 2}}").stderr)

@@ -112,7 +112,7 @@ class StepTest(ZeroTest):
         them only, and of the others one point stands for all 30."""
         units = ", ".join(str(n) for n in range(1, 31))
         strategies = ["ddp", "fsdp", "fsdp1", "hsdp", "hsdp1", "zero1", "zero2", "zero3", "megatron"]
-        self.ok("sweep", "configs/llama-2-7b.yaml", "--quiet", "--csv", "r.csv", timeout=60,
+        self.ok("sweep", "configs/llama-2-7b-64xh100.yaml", "--quiet", "--csv", "r.csv", timeout=60,
                 *cli.set_arguments(["cluster.world_size=512", f"sweep.fsdp.unit.layers=[{units}]", f"sweep.strategy=[{', '.join(strategies)}]"]))
         rows = self.read_csv("r.csv")
         self.assertEqual(len(rows), 4 * 30 + 5)
@@ -377,10 +377,10 @@ class DsConfigTest(ZeroTest):
     def test_it_replaces_what_the_file_says(self):
         """A shipped scenario, as it is: its own strategy and batch give way, and the axes that the file decides."""
         self.write("ds.json", json.dumps({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2}}))
-        done = self.ok("simulate", "configs/llama-2-7b.yaml", "--ds-config", "ds.json", "--json", "r.json")
+        done = self.ok("simulate", "configs/llama-2-7b-64xh100.yaml", "--ds-config", "ds.json", "--json", "r.json")
         self.assertIn("ds.json: stands instead of the scenario's strategy fsdp, workload.micro_batch 2", done.stderr)
         self.assertEqual(json.loads(self.read("r.json"))["strategy"], "zero2")
-        done = self.ok("sweep", "configs/llama-2-7b.yaml", "--ds-config", "ds.json", "--json", "r.json")
+        done = self.ok("sweep", "configs/llama-2-7b-64xh100.yaml", "--ds-config", "ds.json", "--json", "r.json")
         self.assertIn("sweep over strategy", done.stderr)
         points = json.loads(self.read("r.json"))["points"]
         self.assertEqual([(p["world_size"], p["strategy"]) for p in points], [(n, "zero2") for n in (8, 64, 512)])
@@ -388,10 +388,10 @@ class DsConfigTest(ZeroTest):
     def test_a_batch_beside_an_axis_that_is_left_out(self):
         """`simulate` sweeps nothing: a batch of all ranks is that of cluster.world_size."""
         self.write("ds.json", json.dumps({"train_batch_size": 128, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2}}))
-        self.ok("simulate", "configs/llama-2-7b.yaml", "--ds-config", "ds.json", "--json", "r.json")
+        self.ok("simulate", "configs/llama-2-7b-64xh100.yaml", "--ds-config", "ds.json", "--json", "r.json")
         result = json.loads(self.read("r.json"))
         self.assertAlmostEqual(result["samples_per_s"] * result["iteration_s"], 128)
-        self.assertIn("train_batch_size is of one number", self.fails(2, "sweep", "configs/llama-2-7b.yaml", "--ds-config", "ds.json").stderr)
+        self.assertIn("train_batch_size is of one number", self.fails(2, "sweep", "configs/llama-2-7b-64xh100.yaml", "--ds-config", "ds.json").stderr)
 
     def test_nothing_is_no_value(self):
         self.ok("simulate", "s.yaml", "--ds-config", "ds.json", "--set", "strategy=null")

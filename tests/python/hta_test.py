@@ -7,7 +7,7 @@ from hta.common.trace import Trace
 import ddpsim
 
 # Buckets; units of FSDP; stages of a pipeline under tensor parallelism, with messages.
-CASES = {"quickstart": {"ddp.bucket_cap": "100MiB"}, "llama-2-7b": {}, "tensor-pipeline-175b": {"batch.global": 64}}
+CASES = {"quickstart": {"ddp.bucket_cap": "100MiB"}, "llama-2-7b-64xh100": {}, "tensor-pipeline-175b": {"batch.global": 64}}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -16,7 +16,7 @@ import ddpsim
 from conftest import BINARY
 
 # Every kind of result; nobody shares links in them, so that no network is asked.
-CONFIGS = ["gpt2-large-8xa100", "jitter-1024xh100", "llama-2-7b", "quickstart", "resnet50-2xa100", "uncalibrated-1024xh100", "which-method"]
+CONFIGS = ["gpt2-large-8xa100", "jitter-1024xh100", "llama-2-7b-64xh100", "quickstart", "resnet50-2xa100", "uncalibrated-1024xh100", "which-method"]
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -102,7 +102,7 @@ def test_a_file_with_the_name_of_a_preset(tmp_path, root, monkeypatch):
 
 def test_what_another_use_needed_changes_nothing(root):
     """A job that needed no network, and then one that does: as if it were the first."""
-    job = ddpsim.Job.load(root / "configs/llama-2-7b.yaml")
+    job = ddpsim.Job.load(root / "configs/llama-2-7b-64xh100.yaml")
     job.simulate()
     folded = job.set({"engine.fidelity": "folded"})
     result = folded.simulate().to_dict()
