@@ -13,6 +13,22 @@ namespace {
 using shell::At, shell::kEndsWord, shell::Source, shell::Text, shell::Words;
 using shell::is_of_name, shell::starts_name;
 
+// An `if` or a `case`, of which a branch is followed; or a loop.
+struct Frame {
+  std::string_view ends;
+  bool is_followed = true;
+  bool was_taken = false;
+  std::optional<Text> subject = {};  // of a case
+  bool wants_pattern = false;
+};
+
+// Of an `if`, so far.
+struct Condition {
+  std::optional<bool> value;
+  bool has_value = false;
+  char connector = ' ';
+};
+
 class ScriptReader {
  public:
   explicit ScriptReader(const LoadedText& text)
@@ -25,15 +41,6 @@ class ScriptReader {
   }
 
  private:
-  // An `if` or a `case`, of which a branch is followed; or a loop.
-  struct Frame {
-    std::string_view ends;
-    bool is_followed = true;
-    bool was_taken = false;
-    std::optional<Text> subject = {};  // of a case
-    bool wants_pattern = false;
-  };
-
   [[nodiscard]] bool is_active() const {
     return std::ranges::all_of(frames_, [](const Frame& frame) { return frame.is_followed; });
   }
@@ -205,12 +212,6 @@ class ScriptReader {
     else
       frame.was_taken = true;
   }
-
-  struct Condition {
-    std::optional<bool> value;
-    bool has_value = false;
-    char connector = ' ';
-  };
 
   void decide() {
     if (frames_.empty() || !condition_) return;
