@@ -9,6 +9,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/file_kind.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/base/one_line.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
@@ -147,7 +148,7 @@ void import_slurm(const ImportOptions& options) {
         {"beyond", {}, config::scalar_value("Slurm's topology.conf names no more nodes")});
     if (count <= kLargestWorldSize) topology.entries.push_back({"extent", {}, std::move(extent)});
   }
-  auto name = std::filesystem::path(options.import.path).filename().string();
+  auto name = one_line(std::filesystem::path(options.import.path).filename().string());
   auto text =
       fmt::format("# {} below the switches of {} (Slurm), made by 'ddpsim topology import': {} nodes.\n{}",
                   options.node, name, tree.nodes, scenario_text(topology, node, options.out));

@@ -139,6 +139,19 @@ pipeline: {virtual: 2, overlap_p2p: true}
                 one.pop("notes", None)
             self.assertEqual(a, b)
 
+    def test_of_each_kind_the_same(self):
+        self.script()
+        self.write("ds.json", json.dumps({"zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}, "bf16": {"enabled": True}}))
+        self.write("acc.yaml", "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config: {fsdp_version: 2}\n")
+        job = ["--set", "workload={model: gpt2, micro_batch: 2, sequence: 256}", "--set", "cluster.world_size=8"]
+        for launch in (["--megatron-args", "train.sh"], ["--ds-config", "ds.json", *job], ["--accelerate", "acc.yaml", *job]):
+            launch = [*launch, "--topology", "dgx-h100"]
+            result = json.loads(self.ok("simulate", *launch, "--json", "-", "--out", "made.yaml").stdout)
+            again = self.simulate(file="made.yaml")
+            self.assertEqual({**result, "notes": 0}, {**again, "notes": 0}, launch)
+            said = {note["code"] for note in result["notes"]} - {note["code"] for note in again["notes"]}
+            self.assertTrue(all(code.startswith("launch-") for code in said), said)
+
     def test_every_command(self):
         self.script()
         launch = ["--megatron-args", "train.sh", "--topology", "dgx-h100"]
