@@ -97,6 +97,14 @@ megatron:
         experts = 8 * (2 * H * 512 + 512 + H) + 8 * H
         self.assertEqual(self.parameters("--num-experts 8 --moe-ffn-hidden-size 512 --moe-layer-freq 2"), usual + 2 * (experts - 8 * H * H - 5 * H))
 
+    def test_latent_attention(self):
+        """Queries of 64 and keys and values of 32 values for eight heads of 16 + 8 and 16, a norm on either; a feed-forward layer of 640
+        with a gate and two norms; the last norm, words and positions."""
+        latent = "--multi-latent-attention --q-lora-rank 64 --kv-lora-rank 32 --qk-head-dim 16 --qk-pos-emb-head-dim 8 --v-head-dim 16 --qk-layernorm"
+        attention = (H * 64 + 64 + 64 * 8 * 24) + (H * (32 + 8) + 32 + 32 * 8 * (16 + 16)) + 8 * 16 * H
+        self.assertEqual(self.parameters(f"{latent} --swiglu --normalization RMSNorm --disable-bias-linear"),
+                         4 * (attention + 3 * H * 640 + 2 * H) + H + (1024 + 128) * H)
+
     def test_norms_with_biases_beside_a_gate(self):
         """A model with a gate has norms without: nine of 256."""
         self.script("--swiglu")
