@@ -1073,7 +1073,7 @@ class RefusedTest(ParallelTest):
         plain = self.result()
         scenario = (self.folder / "m.yaml").read_text()
         for given, says in [("fsdp: {unit: {bytes: 1MB}}", "the section 'fsdp' changes nothing here: it counts with strategies fsdp"),
-                            ("zero: {overlap_comm: true}", "the section 'zero' changes nothing here: it counts with strategies zero1"),
+                            ("zero: {overlap_comm: true}", "the section 'zero' changes nothing here: it counts with strategies zero0"),
                             ("ddp: {bucket_cap: 1MiB}", "ddp.bucket_cap changes nothing here: it counts with strategy ddp; how much is reduced at once is megatron.bucket_size"),
                             ("host: {adam_rate: 1e9}", "host.adam_rate changes nothing here: it counts with what is offloaded"),
                             ("physics: {gradient: 1ms}", "physics.gradient changes nothing here"),
