@@ -63,7 +63,7 @@ constexpr std::string_view kProfilerTrace = "a trace of the PyTorch profiler", k
                            kAllReduces = "an all-reduce table", kMegatronArgs = "Megatron-LM's arguments",
                            kAccelerate = "Accelerate's configuration", kDsConfig = "a ds_config.json",
                            kGpu = "a GPU", kSoftware = "software", kXml = "NCCL's topology as XML",
-                           kMatrix = "the output of nvidia-smi topo -m",
+                           kSlurm = "Slurm's topology.conf", kMatrix = "the output of nvidia-smi topo -m",
                            kPeers = "the output of nvidia-smi topo -p2p r",
                            kRocm = "the output of rocm-smi --showtopo", kSizes = "a table of layer sizes",
                            kOperators = "a table of operators", kTensors = "a table of tensors",
@@ -183,6 +183,11 @@ const std::vector<FileKind>& kinds() {
        },
        kImport,
        {kRocm}},
+      {kSlurm,
+       "slurm",
+       [](Head h) { return has_line(h, "SwitchName="); },
+       "ddpsim topology import FILE --node dgx-h100 --out topology.yaml",
+       {kSlurm}},
       {kMatrix,
        "nvidia-smi",
        [](Head h) { return has_columns_of_gpus(h) && has(h, "CPU Affinity"); },
@@ -287,10 +292,10 @@ const std::vector<FileKind>& kinds() {
 
 // Contents that files of these kinds are given for; others pass.
 constexpr std::array kContents{
-    kProfilerTrace, kScenario,   kTopology,     kModel,      kLayerTrace,  kTimes,    kRecording,
-    kAllReduces,    kDsConfig,   kMegatronArgs, kAccelerate, kGpu,         kSoftware, kXml,
-    kMatrix,        kPeers,      kRocm,         kSizes,      kOperators,   kTensors,  kTrainingLog,
-    kNcclLog,       kLayerTimes, kComputeTimes, kIterations, kRecordedStep};
+    kProfilerTrace, kScenario, kTopology,     kModel,        kLayerTrace, kTimes,       kRecording,
+    kAllReduces,    kDsConfig, kMegatronArgs, kAccelerate,   kGpu,        kSoftware,    kXml,
+    kSlurm,         kMatrix,   kPeers,        kRocm,         kSizes,      kOperators,   kTensors,
+    kTrainingLog,   kNcclLog,  kLayerTimes,   kComputeTimes, kIterations, kRecordedStep};
 
 // As a shell takes it.
 std::string quoted(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/one_line.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/read_files.hpp"
 #include "sim/cli/notes.hpp"
@@ -136,8 +137,9 @@ config::Value ScenarioOptions::load() const {
 }
 
 std::string ScenarioOptions::written(const config::Value& root) const {
-  return out.empty() ? ""
-                     : fmt::format("# Made by 'ddpsim' of {}\n{}", typed(), scenario_text(root, file, out));
+  return out.empty()
+             ? ""
+             : fmt::format("# Made by 'ddpsim' of {}\n{}", one_line(typed()), scenario_text(root, file, out));
 }
 
 std::string ScenarioOptions::typed() const {

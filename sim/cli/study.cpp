@@ -44,7 +44,7 @@ void StudyOptions::add_to(Command& command) {
       output_option("--results", &results,
                     "Append every finished point to this file, a line of JSON each, and print no table: for "
                     "sweeps of any size; a point that fails is a line with its error");
-  results_option.excludes = {"--json", "--csv", "--plot", "--html", "--exact-optimum"};
+  results_option.excludes = {"--json", "--csv", "--plot", "--html", "--exact-optimum", "--out"};
   command.options.push_back(std::move(results_option));
   command.options.push_back(
       {.name = "--all-columns",

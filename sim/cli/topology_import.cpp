@@ -1,20 +1,33 @@
 #include "sim/topology/import/topology_import.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/file_kind.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/one_line.hpp"
+#include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/scenario_text.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/gpu_file.hpp"
+#include "sim/text/presets.hpp"
+#include "sim/topology/import/slurm_topology.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 struct ImportOptions {
-  std::string format, out, nic_bandwidth, socket_bandwidth;
+  std::string format, out, nic_bandwidth, socket_bandwidth, node;
   std::optional<std::string> gpu, cpu;
   TopologyImport import;
 };
@@ -42,21 +55,6 @@ Words<AmdGpu> amd_gpus() {
   return words;
 }
 
-// Of either vendor.
-std::vector<std::string> gpu_words() {
-  auto words = names(gpus());
-  for (auto& word : names(amd_gpus())) words.push_back(std::move(word));
-  return words;
-}
-
-Words<HostCpu> host_cpus() {
-  Words<HostCpu> words;
-  for (auto cpu : {HostCpu::broadwell, HostCpu::skylake, HostCpu::sapphire_rapids, HostCpu::emerald_rapids,
-                   HostCpu::amd, HostCpu::arm, HostCpu::power9, HostCpu::zhaoxin})
-    words.emplace_back(socket_figures(cpu).option, cpu);
-  return words;
-}
-
 // What the word stands for, which is one of them.
 template <class Value>
 std::optional<Value> value_of(const std::optional<std::string>& given, const Words<Value>& words) {
@@ -65,26 +63,122 @@ std::optional<Value> value_of(const std::optional<std::string>& given, const Wor
   return std::nullopt;
 }
 
+// Of either vendor: generations, and GPUs by their names in gpus/.
+std::vector<std::string> gpu_words() {
+  auto words = names(gpus());
+  auto add = [&words](const std::vector<std::string>& more) {
+    for (const auto& word : more)
+      if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+  };
+  add(names(amd_gpus()));
+  add(preset_names(PresetKind::gpus));
+  return words;
+}
+
+// A GPU of NVIDIA's by its name in gpus/ has the generation that its file says.
+void take_gpu_file(const std::optional<std::string>& given, TopologyImport& import) {
+  if (!given || import.gpu || import.amd) return;
+  import.gpu_file = *given;
+  auto described = read_gpu(*find_preset(PresetKind::gpus, *given));
+  import.gpu = value_of(std::optional(described.architecture), gpus());
+}
+
+Words<HostCpu> host_cpus() {
+  Words<HostCpu> words;
+  for (auto cpu : {HostCpu::broadwell, HostCpu::skylake, HostCpu::sapphire_rapids, HostCpu::emerald_rapids,
+                   HostCpu::amd, HostCpu::arm, HostCpu::power9, HostCpu::zhaoxin})
+    words.emplace_back(socket_figures(cpu).option, cpu);
+  words.emplace_back("intel", HostCpu::skylake);  // as a topology's section nccl has it
+  return words;
+}
+
 std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   return parse_bandwidth({text, whole_file(make_source(option, text))});
 }
 
 std::vector<std::string> node_formats() {
-  return {"nvidia-smi", "rocm-smi", "nccl-xml"};
+  return {"nvidia-smi", "rocm-smi", "nccl-xml", "slurm"};
+}
+
+// The key `fabric` of that tree; what it is built of, and how much its uplinks carry, is that of the nodes'
+// own.
+config::Value fabric_of(const SlurmTree& tree, const config::Value& topology) {
+  config::Value fabric;
+  fabric.kind = config::Value::Kind::map;
+  auto add = [&fabric](const char* key, const std::string& text) {
+    fabric.entries.push_back({key, {}, config::scalar_value(text)});
+  };
+  add("kind", "fat_tree");
+  if (tree.levels == 3) add("levels", "3");
+  add("nodes_per_leaf", std::to_string(tree.nodes_per_leaf));
+  if (tree.levels == 3) add("leaves_per_pod", std::to_string(tree.leaves_per_pod));
+  if (const auto* own = topology.find("fabric"); own && own->value.kind == config::Value::Kind::map)
+    for (const auto& entry : own->value.entries)
+      if (entry.key == "network" || entry.key == "cloud" || entry.key == "latency")
+        fabric.entries.push_back(entry);
+  return fabric;
+}
+
+// Nodes of another topology below the switches of Slurm's.
+void import_slurm(const ImportOptions& options) {
+  if (options.node.empty())
+    throw InputError("--node is required: topology.conf says nothing of its nodes",
+                     "name a topology whose nodes they are: --node dgx-h100");
+  auto tree = read_slurm_topology(options.import.path);
+  auto node = preset_path(PresetKind::topologies, "--node", options.node);
+  auto topology = config::load_yaml(node, "a topology");
+  const auto* kind = topology.find("kind");
+  if (!kind || kind->value.scalar != "cluster")
+    throw InputError(topology.span, "these are no nodes to put below switches",
+                     "only 'kind: cluster' has a fabric");
+  if (!config::find_at(topology, "node.nics"))
+    throw InputError(topology.span, "these nodes have no NICs, which switches would join",
+                     "add nics to the node");
+  auto fabric = fabric_of(tree, topology);
+  std::erase_if(topology.entries,
+                [](const config::Entry& entry) { return entry.key == "fabric" || entry.key == "extent"; });
+  topology.entries.push_back({"fabric", {}, std::move(fabric)});
+  if (const auto* gpus = config::find_at(topology, "node.gpus")) {
+    auto count = config::as_integer(1, kLargestWorldSize)(*gpus) * tree.nodes;
+    config::Value extent;
+    extent.kind = config::Value::Kind::map;
+    extent.entries.push_back({"gpus", {}, config::scalar_value(std::to_string(count))});
+    extent.entries.push_back(
+        {"beyond", {}, config::scalar_value("Slurm's topology.conf names no more nodes")});
+    if (count <= kLargestWorldSize) topology.entries.push_back({"extent", {}, std::move(extent)});
+  }
+  auto name = one_line(std::filesystem::path(options.import.path).filename().string());
+  auto text =
+      fmt::format("# {} below the switches of {} (Slurm), made by 'ddpsim topology import': {} nodes.\n{}",
+                  options.node, name, tree.nodes, scenario_text(topology, node, options.out));
+  OutputPhase writing;
+  write_output(options.out, text);
+  print_stderr("wrote {} nodes below {} of switches to {}\n", tree.nodes, counted(tree.levels, "level"),
+               options.out);
+  print_stderr(
+      "note: how many cables a switch has upwards the file does not say: as many as down "
+      "(fabric.oversubscription)\n");
+  if (!tree.ignored.empty()) print_stderr("note: left out: {}\n", fmt::join(tree.ignored, ", "));
 }
 
 void import(const ImportOptions& options) {
   TopologyImport import = options.import;
   import.gpu = value_of(options.gpu, gpus());
   import.amd = value_of(options.gpu, amd_gpus());
+  take_gpu_file(options.gpu, import);
   import.cpu = value_of(options.cpu, host_cpus());
+  import.cpu_is_vendor = options.cpu == "intel";
   import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
   import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
   check_outputs({{"--out", options.out}});
-  auto format = options.format.empty() ? format_of(import.path, node_formats(),
-                                                   "what nvidia-smi, rocm-smi or NCCL says of a node")
-                                       : options.format;
+  auto format = options.format.empty()
+                    ? format_of(import.path, node_formats(),
+                                "what nvidia-smi, rocm-smi or NCCL says of a node, or Slurm of switches")
+                    : options.format;
+  if (format == "slurm") return import_slurm(options);
+  if (!options.node.empty())
+    throw InputError("--node is for Slurm's topology.conf: this file says what its node is", "leave it out");
   auto imported = format == "nvidia-smi" ? import_nvidia_smi(import)
                   : format == "rocm-smi" ? import_rocm_smi(import)
                                          : import_nccl_xml(import);
@@ -115,18 +209,25 @@ Command topology_import_command() {
             .description = "Where the file does not tell it by itself. nvidia-smi: what 'nvidia-smi topo -m' "
                            "prints; rocm-smi: what 'rocm-smi "
                            "--showtopo' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE makes NCCL or RCCL write, "
-                           "or NCCL_TOPO_FILE names",
+                           "or NCCL_TOPO_FILE names; slurm: topology.conf, whose switches are a fabric",
             .words = node_formats()},
            {.name = "IN",
             .value = &import_options.path,
             .description = "File to import",
             .is_required = true},
            out,
+           {.name = "--node",
+            .value = &options->node,
+            .description =
+                "Topology whose nodes are below the switches of Slurm's topology.conf, by name or file",
+            .refuses_empty = true,
+            .names = names_of(PresetKind::topologies)},
            {.name = "--gpu",
             .value = &options->gpu,
-            .description = "GPU generation of NVIDIA, or GPU or architecture of AMD, where the file does not "
-                           "say: NVLink or xGMI, and PCIe",
-            .type = fmt::format("{}", fmt::join(gpu_words(), "|")),
+            .description =
+                "GPU ('ddpsim list gpus'), or its generation (hopper) or architecture (gfx942), where "
+                "the file does not say: NVLink or xGMI, and PCIe",
+            .type = "hopper|h100-sxm|...",
             .words = gpu_words()},
            {.name = "--nvlinks",
             .value = &import_options.nvlinks,
@@ -144,7 +245,7 @@ Command topology_import_command() {
            {.name = "--cpu",
             .value = &options->cpu,
             .description = "CPU, where the file does not say: the links between sockets",
-            .type = "skylake|amd|...",
+            .type = "intel|skylake|amd|...",
             .words = names(host_cpus())},
            {.name = "--nic-bandwidth",
             .value = &options->nic_bandwidth,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +9,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/text/megatron_args.hpp"
-#include "sim/text/megatron_flags.hpp"
+#include "sim/text/accelerate_plugins.hpp"
 
 namespace ddpsim {
 namespace {
@@ -48,28 +46,9 @@ constexpr std::array kIgnoredOfFsdp{
     "state_dict_type", "cpu_ram_efficient_loading",     "sync_module_states",
     "use_orig_params", "transformer_layer_cls_to_wrap", "transformer_cls_names_to_wrap",
     "forward_prefetch"};
-constexpr std::array kIgnoredOfDeepSpeed{"zero3_init_flag",
-                                         "zero3_save_16bit_model",
-                                         "deepspeed_multinode_launcher",
-                                         "deepspeed_hostfile",
-                                         "deepspeed_exclusion_filter",
-                                         "deepspeed_inclusion_filter",
-                                         "deepspeed_moe_layer_cls_names",
-                                         "gradient_clipping"};
 
-// YAML 1.1, which PyYAML reads, has more words for it.
-bool is_true(const Value& value) {
-  if (value.kind != Value::Kind::scalar) throw config::wrong_kind(value, "true or false");
-  auto word = value.scalar;
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  if (is_in(std::array{"true", "yes", "on", "1"}, word)) return true;
-  if (is_in(std::array{"false", "no", "off", "0"}, word)) return false;
-  throw InputError(value.span, fmt::format("'{}' is neither true nor false", value.scalar),
-                   "write true or false");
-}
 bool is_set(const Entry* entry) {
-  return entry && entry->value.kind != Value::Kind::null && is_true(entry->value);
+  return entry && entry->value.kind != Value::Kind::null && is_yaml_true(entry->value);
 }
 std::string upper(const Value& value) {
   auto word = config::as_string(value);
@@ -98,18 +77,21 @@ class AccelerateConfig {
       throw InputError(type->value.span, fmt::format("distributed_type {} is not simulated", kind),
                        fmt::format("one of {}", fmt::join(kKinds, ", ")));
     place_ = type->value.span;
+    is_deepspeed_ = kind == "DEEPSPEED";
     if (kind == "FSDP")
       set_fsdp();
     else if (kind == "DEEPSPEED")
-      set_deepspeed();
+      set_deepspeed_plugin(plugin(), section("deepspeed_config"));
     else if (kind == "MEGATRON_LM")
-      set_megatron();
+      set_megatron_plugin(plugin(), section("megatron_lm_config"));
     else
       launch_.set("strategy", "ddp", place_);
     if (kind != "MEGATRON_LM") set_axes();
   }
 
  private:
+  [[nodiscard]] AcceleratePlugin plugin() const { return {launch_, hidden_, place_, dtype_, dtype_place_}; }
+
   void check_known(const Entry& entry) {
     const auto& key = entry.key;
     constexpr std::array kRead{
@@ -250,7 +232,7 @@ class AccelerateConfig {
     if (const auto* old = keys.find("sharding_strategy"); old && old->value.kind != Value::Kind::null)
       launch_.ignore(old->key + " (of fsdp_version 1)");
     set_strategy("fsdp", place_);
-    bool reshards = !said || said->value.kind == Value::Kind::null || is_true(said->value);
+    bool reshards = !said || said->value.kind == Value::Kind::null || is_yaml_true(said->value);
     const auto& at = said ? said->value.span : place_;
     reshards ? launch_.set_usual("fsdp.reshard_after_forward", "true", at)
              : launch_.set("fsdp.reshard_after_forward", "false", at);
@@ -315,140 +297,12 @@ class AccelerateConfig {
     launch_.set("fsdp.shard_group", std::to_string(shards.first), shards.second);
   }
 
-  // A file, of which nothing is said here; or what utils/dataclasses.py makes of these keys.
-  void set_deepspeed() {
-    is_deepspeed_ = true;
-    const auto* map = section("deepspeed_config");
-    const auto* named = map ? map->find("deepspeed_config_file") : nullptr;
-    if (named && named->value.kind != Value::Kind::null && named->value.scalar != "none") {
-      for (const auto& entry : map->entries)
-        if (entry.key != named->key) launch_.ignore("deepspeed_config." + entry.key);
-      apply_ds_config(launch_, config::load_yaml(path_of(named->value), "a ds_config.json"), hidden_);
-      return;
-    }
-    made_.kind = Value::Kind::map;
-    made_.span = map ? map->span : place_;
-    Value zero = made_;
-    zero.entries.push_back({"stage", made_.span, config::scalar_value("2", made_.span)});
-    if (map)
-      for (const auto& entry : map->entries) take(entry, zero);
-    made_.entries.push_back({"zero_optimization", made_.span, std::move(zero)});
-    for (const char* type : {"bf16", "fp16"}) {
-      Value section = made_;
-      section.entries = {
-          {"enabled", made_.span,
-           config::scalar_value(
-               dtype_ == type || (dtype_ == "fp8" && type == std::string_view("bf16")) ? "true" : "false",
-               dtype_place_.file ? dtype_place_ : made_.span)}};
-      if (dtype_ != "fp8") made_.entries.push_back({type, made_.span, std::move(section)});
-    }
-    apply_ds_config(launch_, made_, hidden_);
-  }
-
-  void take(const Entry& entry, Value& zero) {
-    const auto& [key, span, value] = entry;
-    if (value.kind == Value::Kind::null) return;
-    auto text = config::as_string(value);
-    if (key == "zero_stage") {
-      zero.entries.front().value = value;
-    } else if (key == "gradient_accumulation_steps") {
-      if (text != "auto") made_.entries.push_back(entry);
-    } else if (key == "offload_optimizer_device" || key == "offload_param_device") {
-      if (text == "none") return;
-      Value offload;
-      offload.kind = Value::Kind::map;
-      offload.span = value.span;
-      offload.entries.push_back({"device", span, value});
-      zero.entries.push_back({key.substr(0, key.size() - 7), span, std::move(offload)});
-    } else if (is_in(kIgnoredOfDeepSpeed, key) || key.starts_with("offload_")) {
-      launch_.ignore("deepspeed_config." + key);
-    } else {
-      launch_.note("launch-unknown", fmt::format("{}: '{}' is not known, and ignored", place_of(span), key));
-    }
-  }
-
-  // Accelerate opens it from where it is started: from here, or beside its own file.
-  static std::string path_of(const Value& named) {
-    namespace fs = std::filesystem;
-    fs::path given(config::as_string(named));
-    std::error_code unreadable;
-    if (given.is_absolute() || fs::is_regular_file(given, unreadable)) return given.string();
-    auto beside = fs::path(named.span.file ? named.span.file->name : "").parent_path() / given;
-    if (fs::is_regular_file(beside, unreadable)) return beside.lexically_normal().string();
-    throw InputError(named.span, fmt::format("there is no file '{}'", given.string()),
-                     "the path is relative to the current folder, or to this file's");
-  }
-
-  // As Megatron-LM's own flags.
-  void set_megatron() {
-    const auto* map = section("megatron_lm_config");
-    std::map<std::string, MegatronFlags::Use, std::less<>> uses;
-    if (map)
-      for (const auto& entry : map->entries) add_flag(entry, uses);
-    if (dtype_ == "bf16" || dtype_ == "fp16") uses["--" + dtype_] = {dtype_place_, {}};
-    if (dtype_ == "fp8") uses["--fp8-format"] = {dtype_place_, {}};
-    auto no_model = !launch_.find("workload.model");
-    MegatronFlags flags(std::move(uses));
-    apply_megatron_flags(launch_, flags, place_);
-    if (no_model) return;
-    if (const auto* entry = map ? map->find("megatron_lm_num_micro_batches") : nullptr)
-      if (!launch_.is_typed("batch.global"))
-        launch_.set("ddp.accumulation_steps", config::as_string(entry->value), entry->value.span);
-  }
-
-  void add_flag(const Entry& entry, std::map<std::string, MegatronFlags::Use, std::less<>>& uses) {
-    struct Name {
-      const char *ours, *flag;
-      bool is_switch = false;
-    };
-    static constexpr auto kNames =
-        std::to_array<Name>({{"tp_degree", "--tensor-model-parallel-size"},
-                             {"pp_degree", "--pipeline-model-parallel-size"},
-                             {"context_parallel_size", "--context-parallel-size"},
-                             {"expert_model_parallel_size", "--expert-model-parallel-size"},
-                             {"expert_tensor_parallel_size", "--expert-tensor-parallel-size"},
-                             {"decoder_last_pipeline_num_layers", "--decoder-last-pipeline-num-layers"},
-                             {"gradient_clipping", "--clip-grad"},
-                             {"recompute_granularity", "--recompute-granularity"},
-                             {"recompute_method", "--recompute-method"},
-                             {"recompute_num_layers", "--recompute-num-layers"},
-                             {"attention_dropout", "--attention-dropout"},
-                             {"hidden_dropout", "--hidden-dropout"},
-                             {"sequence_parallelism", "--sequence-parallel", true},
-                             {"recompute_activations", "--recompute-activations", true},
-                             {"use_distributed_optimizer", "--use-distributed-optimizer", true},
-                             {"use_custom_fsdp", "--use-custom-fsdp", true}});
-    constexpr std::array kIgnored{"no_load_optim",
-                                  "no_save_optim",
-                                  "eod_mask_loss",
-                                  "calculate_per_token_loss",
-                                  "attention_backend",
-                                  "attention_softmax_in_fp32",
-                                  "use_precision_aware_optimizer",
-                                  "use_rotary_position_embeddings",
-                                  "num_micro_batches"};
-    const auto& [key, span, value] = entry;
-    auto name = key.starts_with("megatron_lm_") ? key.substr(12) : key;
-    if (value.kind == Value::Kind::null) return;
-    auto found = std::ranges::find_if(kNames, [&](const Name& one) { return one.ours == name; });
-    if (found != kNames.end()) {
-      if (found->is_switch && !is_true(value)) return;
-      auto& use = uses[found->flag] = {value.span, {}};
-      if (!found->is_switch) use.values.push_back({config::as_string(value), value.span, {}});
-    } else if (is_in(kIgnored, name)) {
-      if (name != "num_micro_batches") launch_.ignore(key);
-    } else if (is_true(value)) {
-      throw InputError(span, fmt::format("{} is not simulated", key), "a step without it is: write false");
-    }
-  }
-
   LaunchSettings& launch_;
   const Value& file_;
   const HiddenSize& hidden_;
   SourceSpan place_, dtype_place_;
   std::string dtype_, strategy_;
   bool is_deepspeed_ = false;
-  Value made_;  // a ds_config
 };
 
 }  // namespace

@@ -13,6 +13,22 @@ namespace {
 using shell::At, shell::kEndsWord, shell::Source, shell::Text, shell::Words;
 using shell::is_of_name, shell::starts_name;
 
+// An `if` or a `case`, of which a branch is followed; or a loop.
+struct Frame {
+  std::string_view ends;
+  bool is_followed = true;
+  bool was_taken = false;
+  std::optional<Text> subject = {};  // of a case
+  bool wants_pattern = false;
+};
+
+// Of an `if`, so far.
+struct Condition {
+  std::optional<bool> value;
+  bool has_value = false;
+  char connector = ' ';
+};
+
 class ScriptReader {
  public:
   explicit ScriptReader(const LoadedText& text)
@@ -25,15 +41,6 @@ class ScriptReader {
   }
 
  private:
-  // An `if` or a `case`, of which a branch is followed; or a loop.
-  struct Frame {
-    std::string_view ends;
-    bool is_followed = true;
-    bool was_taken = false;
-    std::optional<Text> subject = {};  // of a case
-    bool wants_pattern = false;
-  };
-
   [[nodiscard]] bool is_active() const {
     return std::ranges::all_of(frames_, [](const Frame& frame) { return frame.is_followed; });
   }
@@ -106,8 +113,8 @@ class ScriptReader {
   // `case WORD in`: what only a running shell knows fits no pattern.
   void begin_case(const std::vector<Text>& words) {
     auto subject = words.size() > 1 ? words[1] : Text();
-    bool is_known = subject.unknown.empty();
-    if (is_active() && !is_known) not_followed("case of " + subject.unknown);
+    bool is_known = subject.is_known();
+    if (is_active() && !is_known) not_followed("case of " + subject.unknowns.front());
     frames_.push_back({"esac", false, !is_active() || !is_known, std::move(subject), true});
   }
 
@@ -167,7 +174,7 @@ class ScriptReader {
     const auto& word = command_.front().chars;
     constexpr std::array<std::string_view, 6> kBefore{"export",  "local",   "readonly",
                                                       "declare", "typeset", "time"};
-    bool is_plain = !command_.front().is_whole && command_.front().unknown.empty();
+    bool is_plain = !command_.front().is_whole && command_.front().is_known();
     if (!is_plain) return;
     if (std::ranges::find(kBefore, word) != kBefore.end() || word == "do" || word == "{" || word == "}" ||
         word == "exec") {
@@ -205,12 +212,6 @@ class ScriptReader {
     else
       frame.was_taken = true;
   }
-
-  struct Condition {
-    std::optional<bool> value;
-    bool has_value = false;
-    char connector = ' ';
-  };
 
   void decide() {
     if (frames_.empty() || !condition_) return;
@@ -330,9 +331,9 @@ class ScriptReader {
 
   ShellWord word_of(const Text& text, At otherwise = {}) const {
     auto at = text.at.empty() ? otherwise : text.at.front();
-    return {text.chars,
+    return {text.known(),
             {source_, at.line, at.column, std::max(1, static_cast<int>(text.chars.size()))},
-            text.unknown};
+            text.is_known() ? "" : text.unknowns.front()};
   }
 
   void end_command(char connector = ' ') {
@@ -354,7 +355,7 @@ class ScriptReader {
       frames_.push_back({"done", is_active(), true});
       if (first == "for" && words.size() > 1) {
         Text value;
-        value.unknown = "$" + words[1].chars;
+        value.add_unknown("$" + words[1].known(), places.contains(1) ? places.at(1) : At{});
         variables_[words[1].chars] = {{value}, false};
       }
       return;

@@ -106,8 +106,8 @@ class Arithmetic {
       return std::nullopt;
     }
     const auto& value = known->second.values.front();
-    if (!value.unknown.empty()) unknown_ = value.unknown;
-    return value.unknown.empty() ? number_of(value.chars) : std::nullopt;
+    if (!value.is_known()) unknown_ = value.unknowns.front();
+    return value.is_known() ? number_of(value.chars) : std::nullopt;
   }
 
   std::string_view text_;
@@ -135,14 +135,16 @@ std::optional<bool> compare(std::string_view left, std::string_view sign, std::s
 std::vector<Text> split(const Text& text) {
   std::vector<Text> words;
   bool is_open = false;
+  std::size_t unknowns = 0;
   for (std::size_t i = 0; i < text.chars.size(); ++i) {
     if (is_space(text.chars[i])) {
       is_open = false;
       continue;
     }
-    if (!is_open) words.emplace_back().unknown = text.unknown;
+    if (!is_open) words.emplace_back();
     is_open = true;
     words.back().add(text.chars[i], text.at[i]);
+    if (text.chars[i] == Text::kUnknown) words.back().unknowns.push_back(text.unknowns[unknowns++]);
   }
   return words;
 }
@@ -157,14 +159,18 @@ std::optional<bool> holds(const std::vector<Text>& words) {
   bool is_negated = false;
   while (first < words.size() && words[first].chars == "!") is_negated = !is_negated, ++first;
   // What a program says is not empty, as variables are that the script does not set.
-  if (std::ranges::any_of(words, [](const Text& word) { return word.unknown.starts_with("$("); }))
-    return std::nullopt;
+  std::vector<std::string> texts;
+  for (const auto& word : words) {
+    texts.push_back(word.known());
+    for (const auto& unknown : word.unknowns)
+      if (unknown.starts_with("$(")) return std::nullopt;
+  }
   auto count = words.size() - first;
   std::optional<bool> result;
-  if (count == 1) result = !words[first].chars.empty();
-  if (count == 2 && words[first].chars == "-z") result = words[first + 1].chars.empty();
-  if (count == 2 && words[first].chars == "-n") result = !words[first + 1].chars.empty();
-  if (count == 3) result = compare(words[first].chars, words[first + 1].chars, words[first + 2].chars);
+  if (count == 1) result = !texts[first].empty();
+  if (count == 2 && texts[first] == "-z") result = texts[first + 1].empty();
+  if (count == 2 && texts[first] == "-n") result = !texts[first + 1].empty();
+  if (count == 3) result = compare(texts[first], texts[first + 1], texts[first + 2]);
   return result ? std::optional(*result != is_negated) : std::nullopt;
 }
 

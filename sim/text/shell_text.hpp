@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/text/shell_script.hpp"
@@ -16,9 +17,11 @@ struct At {
 };
 
 struct Text {
+  // Stands in `chars` for what nobody knows, the k-th one for the k-th of `unknowns`.
+  static constexpr char kUnknown = '\x01';
   std::string chars;
-  std::vector<At> at;     // of each
-  std::string unknown;    // the first thing in it that nobody knows
+  std::vector<At> at;  // of each
+  std::vector<std::string> unknowns;
   bool is_whole = false;  // it stands even if it is empty: quotes
   void add(char c, At where) {
     chars += c;
@@ -27,7 +30,18 @@ struct Text {
   void add(const Text& other) {
     chars += other.chars;
     at.insert(at.end(), other.at.begin(), other.at.end());
-    if (unknown.empty()) unknown = other.unknown;
+    unknowns.insert(unknowns.end(), other.unknowns.begin(), other.unknowns.end());
+  }
+  void add_unknown(std::string what, At where) {
+    add(kUnknown, where);
+    unknowns.push_back(std::move(what));
+  }
+  [[nodiscard]] bool is_known() const { return unknowns.empty(); }
+  // Without what nobody knows.
+  [[nodiscard]] std::string known() const {
+    auto text = chars;
+    std::erase(text, kUnknown);
+    return text;
   }
 };
 

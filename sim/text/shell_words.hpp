@@ -27,7 +27,7 @@ class Source {
   Source(std::string_view text, std::shared_ptr<const SourceFile> file) : file_(std::move(file)) {
     At at;
     for (char c : text) {
-      text_.add(c, at);
+      text_.add(c == Text::kUnknown ? '?' : c, at);
       c == '\n' ? (++at.line, at.column = 1) : ++at.column;
     }
     end_ = at;
@@ -77,8 +77,7 @@ class Words {
     bool has_field = false;
     while (!in.is_done() && ends.find(in.peek()) == std::string_view::npos)
       read_part(in, fields, has_field, depth);
-    if (!has_field && fields.back().chars.empty() && !fields.back().is_whole && fields.back().unknown.empty())
-      fields.pop_back();
+    if (!has_field && fields.back().chars.empty() && !fields.back().is_whole) fields.pop_back();
     return fields;
   }
 
@@ -174,7 +173,6 @@ class Words {
     for (const auto& one : value.values) {
       grow(one.chars.size() + 1, in, at);
       auto words = split(one);
-      if (words.empty() && !one.unknown.empty()) fields.back().add(one);
       for (const auto& word : words) {
         if (!is_first) fields.emplace_back();
         is_first = false;
@@ -184,15 +182,15 @@ class Words {
     }
   }
 
-  static Text unknown(std::string what) {
+  static Text unknown(std::string what, At where) {
     Text text;
-    text.unknown = std::move(what);
+    text.add_unknown(std::move(what), where);
     return text;
   }
 
-  Expansion value_of(const std::string& name, bool is_list, const std::string& written) const {
+  Expansion value_of(const std::string& name, bool is_list, const std::string& written, At at) const {
     auto known = variables_.find(name);
-    if (known == variables_.end()) return {{unknown(written)}, false};
+    if (known == variables_.end()) return {{unknown(written, at)}, false};
     const auto& values = known->second.values;
     if (known->second.is_array && !is_list)
       return {values.empty() ? values : std::vector<Text>{values.front()}, false};
@@ -215,13 +213,13 @@ class Words {
     if (starts_name(in.peek()))
       while (is_of_name(in.peek())) name += in.take();
     else if (std::string_view("0123456789@*#?$!-").find(in.peek()) != std::string_view::npos && !in.is_done())
-      return {{unknown(fmt::format("${}", in.take()))}, false};
+      return {{unknown(fmt::format("${}", in.take()), opens)}, false};
     if (name.empty()) {
       Text dollar;
       dollar.add('$', opens);
       return {{dollar}, false};
     }
-    return value_of(name, false, "$" + name);
+    return value_of(name, false, "$" + name, opens);
   }
 
   // What stands between brackets, those within it counted and quotes left alone.
@@ -253,13 +251,13 @@ class Words {
     in.skip(1);
     if (open == "(") {
       auto text = inside(in, opens, '(', ')');
-      return unknown(fmt::format("$({})", text.chars.substr(0, text.chars.find('\n')).substr(0, 40)));
+      return unknown(fmt::format("$({})", text.chars.substr(0, text.chars.find('\n')).substr(0, 40)), opens);
     }
     std::string text;
     while (!in.is_done() && in.peek() != '`') text += in.take();
     if (in.is_done()) throw InputError(in.span(opens), "nothing closes this quote", "add a ` at its end");
     in.skip(1);
-    return unknown(fmt::format("$({})", text.substr(0, text.find('\n')).substr(0, 40)));
+    return unknown(fmt::format("$({})", text.substr(0, text.find('\n')).substr(0, 40)), opens);
   }
 
   Text arithmetic(Source& in, At opens) {
@@ -270,7 +268,8 @@ class Words {
     in.skip(1);
     std::string name;
     auto number = evaluate(text.chars, variables_, name);
-    if (!number) return unknown(name.empty() ? fmt::format("$(({}))", text.chars.substr(0, 40)) : name);
+    if (!number)
+      return unknown(name.empty() ? fmt::format("$(({}))", text.chars.substr(0, 40)) : name, opens);
     Text result;
     for (char c : std::to_string(*number)) result.add(c, opens);
     return result;
@@ -288,19 +287,18 @@ class Words {
       while (end < text.chars.size() && text.chars[end] >= '0' && text.chars[end] <= '9') ++end;
     auto name = text.chars.substr(0, end);
     auto rest = std::string_view(text.chars).substr(end);
-    if (name.empty()) return {{unknown(written)}, false};
+    if (name.empty()) return {{unknown(written, opens)}, false};
     bool is_list = rest.starts_with("[@]") || rest.starts_with("[*]");
     if (is_list) rest.remove_prefix(3);
-    if (rest.empty()) return value_of(name, is_list, "$" + name);
+    if (rest.empty()) return value_of(name, is_list, "$" + name, opens);
     bool colon = rest.front() == ':';
     if (colon) rest.remove_prefix(1);
     char kind = rest.empty() ? '\0' : rest.front();
-    if (kind != '-' && kind != '=' && kind != '+') return {{unknown(written)}, false};
+    if (kind != '-' && kind != '=' && kind != '+') return {{unknown(written, opens)}, false};
     auto known = variables_.find(name);
     bool is_set = known != variables_.end() && !known->second.values.empty() &&
-                  (!colon || !known->second.values.front().chars.empty() ||
-                   !known->second.values.front().unknown.empty());
-    if (kind != '+' && is_set) return value_of(name, is_list, "$" + name);
+                  (!colon || !known->second.values.front().chars.empty());
+    if (kind != '+' && is_set) return value_of(name, is_list, "$" + name, opens);
     if (kind == '+' && !is_set) return {};
     auto from = text.chars.size() - rest.size() + 1;
     Text word;

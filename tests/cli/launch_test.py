@@ -97,6 +97,14 @@ megatron:
         experts = 8 * (2 * H * 512 + 512 + H) + 8 * H
         self.assertEqual(self.parameters("--num-experts 8 --moe-ffn-hidden-size 512 --moe-layer-freq 2"), usual + 2 * (experts - 8 * H * H - 5 * H))
 
+    def test_latent_attention(self):
+        """Queries of 64 and keys and values of 32 values for eight heads of 16 + 8 and 16, a norm on either; a feed-forward layer of 640
+        with a gate and two norms; the last norm, words and positions."""
+        latent = "--multi-latent-attention --q-lora-rank 64 --kv-lora-rank 32 --qk-head-dim 16 --qk-pos-emb-head-dim 8 --v-head-dim 16 --qk-layernorm"
+        attention = (H * 64 + 64 + 64 * 8 * 24) + (H * (32 + 8) + 32 + 32 * 8 * (16 + 16)) + 8 * 16 * H
+        self.assertEqual(self.parameters(f"{latent} --swiglu --normalization RMSNorm --disable-bias-linear"),
+                         4 * (attention + 3 * H * 640 + 2 * H) + H + (1024 + 128) * H)
+
     def test_norms_with_biases_beside_a_gate(self):
         """A model with a gate has norms without: nine of 256."""
         self.script("--swiglu")
@@ -138,6 +146,19 @@ pipeline: {virtual: 2, overlap_p2p: true}
             for one in (a, b):
                 one.pop("notes", None)
             self.assertEqual(a, b)
+
+    def test_of_each_kind_the_same(self):
+        self.script()
+        self.write("ds.json", json.dumps({"zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}, "bf16": {"enabled": True}}))
+        self.write("acc.yaml", "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config: {fsdp_version: 2}\n")
+        job = ["--set", "workload={model: gpt2, micro_batch: 2, sequence: 256}", "--set", "cluster.world_size=8"]
+        for launch in (["--megatron-args", "train.sh"], ["--ds-config", "ds.json", *job], ["--accelerate", "acc.yaml", *job]):
+            launch = [*launch, "--topology", "dgx-h100"]
+            result = json.loads(self.ok("simulate", *launch, "--json", "-", "--out", "made.yaml").stdout)
+            again = self.simulate(file="made.yaml")
+            self.assertEqual({**result, "notes": 0}, {**again, "notes": 0}, launch)
+            said = {note["code"] for note in result["notes"]} - {note["code"] for note in again["notes"]}
+            self.assertTrue(all(code.startswith("launch-") for code in said), said)
 
     def test_every_command(self):
         self.script()

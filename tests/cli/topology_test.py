@@ -501,6 +501,34 @@ class ImportTest(TopologyTest):
             self.assertLessEqual(times[2], times[1])
             self.assertIn("did you mean 'node1.mlx5_", self.fails(2, "simulate", "scenario.yaml", "--set", "cluster.overrides=[{link: node1.mlx5_77, broken: true}]").stderr)
 
+    def test_the_gpu_by_its_name(self):
+        """--gpu takes what the key gpu has, and NCCL's file says it by its PCI device id: 0x20b2 is an A100 SXM4 of 80 GB."""
+        self.write("matrix.txt", self.fixture("nvswitch.txt"))
+        command = ("topology", "import", "matrix.txt", "--cpu", "intel", "--nic-bandwidth", "200Gbps", "--out", "-")
+        text = self.ok(*command, "--gpu", "a100-sxm4-80gb").stdout
+        self.assertIn("gpu: a100-sxm4-80gb\n", text)
+        self.assertIn("nccl: {gpu: ampere, cpu: intel}\n", text)
+        self.assertNotIn("\ngpu:", self.ok(*command, "--gpu", "ampere").stdout)
+        dump = self.fixture("dump_nvswitch.xml").decode()
+        self.assertNotIn("device=", dump)
+        self.write("system.xml", dump.replace('class="0x030200"', 'class="0x030200" vendor="0x10de" device="0x20b2"'))
+        self.assertIn("gpu: a100-sxm4-80gb\n", self.ok("topology", "import", "system.xml", "--out", "-").stdout)
+        self.assertIn("device 0x20b2 is a100-sxm4-80gb, not a100-sxm4-40gb", self.fails(2, "topology", "import", "system.xml", "--gpu", "a100-sxm4-40gb", "--out", "-").stderr)
+        self.write("system.xml", dump)
+        self.assertNotIn("\ngpu:", self.ok("topology", "import", "system.xml", "--out", "-").stdout)
+
+    def test_switches_of_slurm(self):
+        """Four nodes below each of two switches: as a fabric written by hand, and files of the nodes' topology are found from elsewhere."""
+        self.write("topology.conf", "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7] LinkSpeed=1\nSwitchName=top Switches=a,b\n")
+        (self.folder / "sub").mkdir()
+        done = self.ok("topology", "import", "topology.conf", "--node", "dgx-h100", "--out", "sub/cluster.yaml")
+        self.assertIn("wrote 8 nodes below 2 levels of switches to sub/cluster.yaml\n", done.stderr)
+        self.assertIn("note: left out: LinkSpeed\n", done.stderr)
+        node = (cli.SOURCE_ROOT / "topologies/dgx-h100.yaml").read_text().replace("../calibrations", f"{cli.SOURCE_ROOT}/calibrations")
+        self.write("hand.yaml", node.replace("{kind: rail_optimized, nodes_per_leaf: 32, network: infiniband}", "{kind: fat_tree, nodes_per_leaf: 4, network: infiniband}"))
+        costs = [self.ok("topology", "costs", file, "--world-size", "64", "--bytes", "64MiB", "--csv", "-").stdout for file in ("sub/cluster.yaml", "hand.yaml")]
+        self.assertEqual(*costs)
+
     def test_to_standard_output(self):
         """The same bytes as in a file, and what the command knows of the CPU and of PCIe is in them."""
         self.write("matrix.txt", self.fixture("pcie_node.txt"))

@@ -51,7 +51,7 @@ class UsageTest(cli.CliTest):
             ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
             ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),
             ("topology import a.txt", "--out is required", "ddpsim topology import"),
-            ("topology import a.txt --format hwloc --out b.yaml", "--format: hwloc not in {nvidia-smi,rocm-smi,nccl-xml}",
+            ("topology import a.txt --format hwloc --out b.yaml", "--format: hwloc not in {nvidia-smi,rocm-smi,nccl-xml,slurm}",
              "ddpsim topology import"),
             ("topology import a.txt --format nccl-xml --out b.yaml --pcie-generation 7",
              "--pcie-generation: Value 7 not in range 1 to 6", "ddpsim topology import"),

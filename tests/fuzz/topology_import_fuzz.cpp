@@ -1,6 +1,7 @@
-// NCCL's and RCCL's XML, the matrix of nvidia-smi and the tables of rocm-smi, and that the topology files
+// NCCL's and RCCL's XML, the matrix of nvidia-smi, the tables of rocm-smi and Slurm's switches, and that the topology files
 // made of them are read.
 #include "sim/text/topology_file.hpp"
+#include "sim/topology/import/slurm_topology.hpp"
 #include "sim/topology/import/topology_import.hpp"
 
 #include "tests/fuzz/fuzzed_text.hpp"
@@ -28,5 +29,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     });
     if (!yaml.empty()) read_topology(FuzzedFile(yaml).path());
   }
+  expect_answer([&] { read_slurm_topology(FuzzedFile(text).path()); });
   return 0;
 }

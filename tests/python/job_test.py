@@ -47,7 +47,7 @@ def test_keys_by_their_own_names_and_by_others(cli, root):
         with pytest.raises(ddpsim.InputError, match=error.replace("?", r"\?")):
             ddpsim.Job(**keys)
     job = ddpsim.Job(sections, zero={"reduce_bucket_size": 1e8})
-    with pytest.raises(ddpsim.InputError, match="the section 'zero' changes nothing here: it counts with strategies zero1, zero2 and zero3"):
+    with pytest.raises(ddpsim.InputError, match="the section 'zero' changes nothing here: it counts with strategies zero0 to zero3"):
         job.simulate()
 
 

@@ -52,12 +52,17 @@ TEST(ShellScript, WhatOnlyARunningShellKnows) {
                           "pre/b<$HOME>"));
 }
 
+TEST(ShellScript, WhatIsKnownBesideIt) {
+  EXPECT_THAT(words("CMD=\"go $X --a 1\"\n$CMD b$Y"), ElementsAre("go", "<$X>", "--a", "1", "b<$Y>"));
+  EXPECT_THAT(words("go \x01"), ElementsAre("go", "?"));
+}
+
 TEST(ShellScript, Conditions) {
   auto taken = [](const std::string& condition) {
     return words("A=fp8\nif " + condition + "; then\n X=yes\nelse\n X=no\nfi\nrun $X").back() == "yes";
   };
-  for (const char* yes : {"[ $A = fp8 ]", "[[ \"$A\" == \"fp8\" ]]", "[ -n \"$A\" ]", "[[ -z $B ]]",
-                          "true", "[[ $A == x || 3 -lt 4 ]]", "[ 2 -ge 2 ] && [ a != b ]"})
+  for (const char* yes : {"[ $A = fp8 ]", "[[ \"$A\" == \"fp8\" ]]", "[ -n \"$A\" ]", "[[ -z $B ]]", "true",
+                          "[[ $A == x || 3 -lt 4 ]]", "[ 2 -ge 2 ] && [ a != b ]"})
     EXPECT_TRUE(taken(yes)) << yes;
   for (const char* no :
        {"[ $A = x ]", "[ -n \"$B\" ]", "[ -f file ]", "grep -q x file", "[[ $A == fp8 && 4 -lt 3 ]]"})
@@ -112,7 +117,9 @@ TEST(ShellScript, Broken) {
   EXPECT_EQ(error("run ${A"), "job.sh:1:5: nothing closes this bracket; add a } at its end");
   std::string doubles = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 40; ++i) doubles += "A=$A$A\n";
-  EXPECT_EQ(error(doubles), "job.sh:18:5: the script's variables say more than 4 MiB; write the command's flags into a file of their own");
+  EXPECT_EQ(error(doubles),
+            "job.sh:18:5: the script's variables say more than 4 MiB; write the command's flags into a file "
+            "of their own");
 }
 
 }  // namespace

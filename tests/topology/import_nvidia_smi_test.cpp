@@ -34,6 +34,30 @@ TEST(ImportNvidiaSmi, ShowsTheSameMatrix) {
   }
 }
 
+// GPU2 lost its NVLinks: the others keep their 12 to NVSwitches, and it goes by PCIe.
+TEST(ImportNvidiaSmi, OneGpuOffNvlink) {
+  auto import = with_gpu("one_off_nvlink.txt", nccl::Gpu::ampere);
+  EXPECT_EQ(testing::shown(*imported(import)), testing::gpu_cells(testing::contents(import.path)));
+  auto found = import_nvidia_smi(import);
+  EXPECT_THAT(found.yaml, HasSubstr("kind: graph\n"));
+  EXPECT_THAT(
+      found.yaml,
+      HasSubstr(
+          "  - {between: [gpu3, nvswitch], bandwidth: 25GB/s, latency: 0.5us, count: 12, medium: nvlink}\n"));
+  EXPECT_THAT(found.yaml, Not(HasSubstr("[gpu2, nvswitch]")));
+  EXPECT_THAT(
+      found.notes,
+      ::testing::Contains(
+          "GPU2 has no NVLink, and all others have 12 to NVSwitches: broken? It is joined by PCIe here"));
+}
+
+TEST(ImportNvidiaSmi, TheGpuByItsName) {
+  auto import = with_gpu("nvswitch.txt", nccl::Gpu::ampere);
+  EXPECT_THAT(import_nvidia_smi(import).yaml, Not(HasSubstr("\ngpu: ")));
+  import.gpu_file = "a100-sxm4-80gb";
+  EXPECT_THAT(import_nvidia_smi(import).yaml, HasSubstr("kind: cluster\ngpu: a100-sxm4-80gb\nnode:\n"));
+}
+
 // 12 links of 25 GB/s to NVSwitches: 8 GPUs with 12 links in each pair would have 84. Two NICs near each pair
 // of GPUs, so each GPU has one of its own; the two for storage are nobody's.
 TEST(ImportNvidiaSmi, NodeOfNvswitches) {

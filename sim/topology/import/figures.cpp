@@ -1,6 +1,8 @@
 #include "sim/topology/import/figures.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -34,7 +36,58 @@ constexpr std::array<SocketFigures, 8> kSockets{{{"broadwell", "BDW_QPI_BW", 6_G
                                                  {"power9", "P9_BW", 32_GBps},
                                                  {"zhaoxin", "ZPI_BW", 6_GBps}}};
 
+// PCI device ids of NVIDIA's (github.com/pciutils/pciids at c1c1254); those that stand for GPUs of several
+// sizes are left out.
+using DeviceId = std::pair<std::string_view, std::string_view>;
+constexpr auto kDeviceIds = std::to_array<DeviceId>({
+    {"15f8", "p100-pcie-16gb"},
+    {"15f9", "p100-sxm2-16gb"},
+    {"1db1", "v100-sxm2-16gb"},
+    {"1df5", "v100-sxm2-16gb"},
+    {"1db4", "v100-pcie-16gb"},
+    {"1db5", "v100-sxm2-32gb"},
+    {"1db6", "v100-pcie-32gb"},
+    {"1e02", "titan-rtx"},
+    {"1eb8", "t4"},
+    {"20b0", "a100-sxm4-40gb"},
+    {"20b1", "a100-pcie-40gb"},
+    {"20b2", "a100-sxm4-80gb"},
+    {"20b5", "a100-pcie-80gb"},
+    {"20f1", "a100-pcie-40gb"},
+    {"20f3", "a800-sxm4-80gb"},
+    {"2204", "rtx-3090"},
+    {"2230", "rtx-a6000"},
+    {"2231", "rtx-a5000"},
+    {"2235", "a40"},
+    {"2236", "a10"},
+    {"2237", "a10g"},
+    {"2321", "h100-nvl"},
+    {"2324", "h800-sxm"},
+    {"2329", "h20"},
+    {"2330", "h100-sxm"},
+    {"2331", "h100-pcie"},
+    {"2335", "h200-sxm"},
+    {"2684", "rtx-4090"},
+    {"26b5", "l40"},
+    {"26b9", "l40s"},
+    {"27b8", "l4"},
+    {"2901", "b200-sxm"},
+    {"2941", "gb200"},
+    {"2b85", "rtx-5090"},
+    {"2bb1", "rtx-pro-6000-blackwell"},
+    {"2bb5", "rtx-pro-6000-server"},
+    {"3182", "b300-sxm"},
+    {"31c2", "gb300"},
+    {"31c3", "gb300"},
+});
+
 }  // namespace
+
+std::string_view gpu_file_of(std::string_view device) {
+  if (device.starts_with("0x")) device.remove_prefix(2);
+  auto found = std::ranges::find(kDeviceIds, device, &DeviceId::first);
+  return found == kDeviceIds.end() ? std::string_view() : found->second;
+}
 
 const nccl::GpuChip* gpu_figures_of_sm(int sm) {
   return sm < nccl::kFirstUnknownSm ? nccl::chip_of(sm) : nullptr;

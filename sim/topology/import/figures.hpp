@@ -14,6 +14,9 @@ std::optional<nccl::Gpu> nccl_gpu(int sm);       // as NCCL's tuner counts it; n
 std::string ask_for_gpu();                       // "say it: --gpu volta, ..."; those that have NVLink
 std::string ask_for_amd_gpu();
 
+// The name in gpus/ of the GPU with that PCI device id, "0x2330"; empty: none, or one of several.
+std::string_view gpu_file_of(std::string_view device);
+
 // PCIe as NCCL counts it. `link_speed` is "8 GT/s" or "32.0 GT/s PCIe"; nullopt for another text.
 std::optional<BytesPerSecond> pcie_bandwidth(std::string_view link_speed, int lanes);
 BytesPerSecond pcie_bandwidth(int generation, int lanes);  // generation 1 to 6

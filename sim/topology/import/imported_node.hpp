@@ -41,6 +41,7 @@ struct ImportedNode {
   std::string nvlink_source, pcie_source, socket_source;  // where the figures are from, in words
   std::vector<std::string> notes;                         // what is assumed or left out, "no full stop"
   std::optional<nccl::Gpu> gpu;                           // where they are known
+  std::string gpu_file;                                   // its name in gpus/; empty: not known
   std::optional<AmdGpu> amd;                              // GPUs of AMD, joined by xGMI
   std::optional<HostCpu> cpu;
 

@@ -37,7 +37,7 @@ class Importer {
     if (is_of_amd(xml_, gpus_))
       add_xgmi(xml_, import_, gpus_, node_);
     else
-      add_nvlinks(xml_, import_, gpus_, node_);
+      add_nvidia();
     node_.pcie_source =
         "link speed and width of each device, as NCCL counts them (kvDictPciGen in src/graph/topo.cc).";
     read_sockets();
@@ -189,6 +189,23 @@ class Importer {
     std::sort(gpus_.begin(), gpus_.end(),
               [&](const XmlGpu& a, const XmlGpu& b) { return all ? *a.dev < *b.dev : a.bus < b.bus; });
     for (const auto& gpu : gpus_) node_.gpus.push_back(gpu.vertex);
+  }
+
+  void add_nvidia() {
+    add_nvlinks(xml_, import_, gpus_, node_);
+    node_.gpu_file = import_.gpu_file;
+    for (const auto& gpu : gpus_) {
+      auto device = xml_.attribute(gpu.pci, "device"), vendor = xml_.attribute(gpu.pci, "vendor");
+      bool is_nvidia = !vendor || vendor->text == "0x10de";
+      auto name = device && is_nvidia ? gpu_file_of(device->text) : std::string_view();
+      if (!import_.gpu_file.empty() && !name.empty() && name != import_.gpu_file)
+        throw InputError(device->span,
+                         fmt::format("device {} is {}, not {}", device->text, name, import_.gpu_file),
+                         "leave --gpu out, or name the right one");
+      if (!import_.gpu_file.empty()) continue;
+      bool is_first = &gpu == &gpus_.front();
+      node_.gpu_file = is_first || node_.gpu_file == name ? std::string(name) : "";
+    }
   }
 
   // The slowest of the CPUs; NCCL counts the same for all of a node.

@@ -35,6 +35,18 @@ bool all_pairs_alike(const Matrix& matrix) {
   return true;
 }
 
+// GPUs that have NVLinks to no other, where the others' are those of NVSwitches: all pairs of them alike.
+// Empty: there is none, or the others are not so.
+std::vector<std::size_t> off_nvswitches(const Matrix& matrix) {
+  std::vector<std::size_t> off, on;
+  for (std::size_t gpu = 0; gpu < matrix.gpus; ++gpu)
+    (nvlinks_of(matrix, gpu) == 0 ? off : on).push_back(gpu);
+  for (auto a : on)
+    for (auto b : on)
+      if (a != b && matrix.at(a, b).nvlinks != first_nvlinks(matrix)->nvlinks) return {};
+  return off;
+}
+
 // NV# is what a pair has to share. Where a GPU would need more links than it has, the links of a GPU lead to
 // NVSwitches, all of them to every other GPU.
 void add_nvlinks(const Matrix& matrix, const nccl::GpuChip& gpu, ImportedNode& node) {
@@ -47,7 +59,8 @@ void add_nvlinks(const Matrix& matrix, const nccl::GpuChip& gpu, ImportedNode& n
                                                : fmt::format("a GPU of {} has {} NVLinks, not {}", gpu.name,
                                                              gpu.most_nvlinks, first.nvlinks),
                          "is --gpu right?");
-      if (!all_pairs_alike(matrix))
+      auto off = off_nvswitches(matrix);
+      if (off.empty() && !all_pairs_alike(matrix))
         throw InputError(
             matrix.devices[a].span,
             fmt::format("{} would need {} NVLinks, and a GPU of {} has {}; NVSwitches would join all "
@@ -55,6 +68,12 @@ void add_nvlinks(const Matrix& matrix, const nccl::GpuChip& gpu, ImportedNode& n
                         matrix.devices[a].text, links, gpu.name, gpu.most_nvlinks),
             "is --gpu right?");
       node.to_nvswitch.assign(matrix.gpus, first.nvlinks);
+      for (auto alone : off) {
+        node.to_nvswitch[alone] = 0;
+        node.notes.push_back(fmt::format(
+            "{} has no NVLink, and all others have {} to NVSwitches: broken? It is joined by PCIe here",
+            matrix.devices[alone].text, first.nvlinks));
+      }
       node.multicast = gpu.multicast;
       return;
     }
@@ -105,6 +124,7 @@ ImportedTopology import_nvidia_smi(const TopologyImport& import) {
         "are below one host bridge here: an assumption");
   add_socket_link(node, import, std::nullopt, "the matrix");
   node.gpu = import.gpu;
+  node.gpu_file = import.gpu_file;
   node.cpu = import.cpu;
   node.finish();
   return write_topology(node, import, "nvidia-smi topo -m");

@@ -16,11 +16,13 @@ void add_socket_link(ImportedNode& node, const TopologyImport& import, std::opti
   node.socket = figures.bandwidth;
   std::string why = "; --socket-bandwidth sets another";
   if (!in_file)
-    why = import.cpu ? " (--cpu)" + why
-                     : fmt::format(
-                           "; an assumption: {} does not say which CPUs these are; --cpu or "
-                           "--socket-bandwidth does",
-                           file);
+    why = import.cpu_is_vendor
+              ? "; an assumption: --cpu intel does not say which; --cpu sapphire-rapids and others do"
+          : import.cpu ? " (--cpu)" + why
+                       : fmt::format(
+                             "; an assumption: {} does not say which CPUs these are; --cpu or "
+                             "--socket-bandwidth does",
+                             file);
   node.socket_source = fmt::format("{} GB/s per direction, as NCCL counts {} ({} in src/graph/topo.h){}",
                                    node.socket.value() / 1e9, figures.option, figures.source, why);
 }

@@ -16,10 +16,12 @@ namespace ddpsim {
 struct TopologyImport {
   std::string path;
   std::optional<nccl::Gpu> gpu;        // of NVIDIA
+  std::string gpu_file;                // which one, by its name in gpus/; empty: not said
   std::optional<AmdGpu> amd;           // or of AMD
   std::optional<int> nvlinks;          // between any two GPUs, as NV# in nvidia-smi's matrix; XML without any
   std::optional<int> pcie_generation;  // 1 to 6
   std::optional<HostCpu> cpu;
+  bool cpu_is_vendor = false;                      // `cpu` is one of Intel's: which is not said
   std::optional<BytesPerSecond> socket_bandwidth;  // between two sockets, per direction
   std::optional<BytesPerSecond> nic_bandwidth;     // per NIC and direction
   std::string peer_to_peer;                        // path of what `nvidia-smi topo -p2p r` prints

@@ -132,6 +132,7 @@ class Writer {
 
   // The GPU's file, where there is one.
   [[nodiscard]] std::string gpu_line() const {
+    if (!node_.gpu_file.empty()) return fmt::format("gpu: {}\n", node_.gpu_file);
     return node_.amd && node_.amd->board ? fmt::format("gpu: {}\n", node_.amd->board->name) : "";
   }
 
