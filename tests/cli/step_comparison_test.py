@@ -10,8 +10,8 @@ def data(name):
 
 
 class StepComparisonTest(cli.CliTest):
-    def compare(self, folder, *arguments):
-        done = self.run_ddpsim("trace", "compare", data(f"{folder}/ddp.jsonl.gz"), data(f"{folder}/ddp-rank0.json.gz"), "--json", "-", *arguments)
+    def compare(self, folder, *arguments, kind="ddp"):
+        done = self.run_ddpsim("trace", "compare", data(f"{folder}/{kind}.jsonl.gz"), data(f"{folder}/{kind}-rank0.json.gz"), "--json", "-", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -43,6 +43,17 @@ class StepComparisonTest(cli.CliTest):
         self.assertGreater(products["recorded_s"] / products["profiled_s"], 0.8)
         self.assertLess(products["recorded_s"] / products["profiled_s"], 1.4)
         self.assertEqual(self.named(found["only_profiled"])["_cudnn_attention_forward"]["profiled"], 12)
+
+    def test_shards_on_a_gpu(self):
+        """12 blocks and the root, which keeps its parameters: each block is gathered twice. FSDP2 pads what FSDP1 does not."""
+        for kind, root in (("fsdp1", 40171776), ("fsdp2", 40172544)):
+            found = self.compare("two_ranks_h200", kind=kind)
+            self.assertEqual([(one["operation"], one["elements"], one["ranks"], one["recorded"], one["profiled"]) for one in found["collectives"]],
+                             [("all_gather", root, 2, 1, 1), ("all_gather", 7087872, 2, 24, 24), ("reduce_scatter", 7087872, 2, 12, 12), ("reduce_scatter", root, 2, 1, 1)])
+            self.assertTrue(found["same_order"])
+            self.assertEqual(found["alike_in_order"], 38)
+            products = self.named(found["classes"])["products"]
+            self.assertEqual((products["recorded"], products["profiled"]), (147, 147))
 
     def test_another_step(self):
         """Whose collectives are others."""
