@@ -127,7 +127,8 @@ Command trace_command() {
   return {.name = "trace",
           .description = "Look at layer traces, import and estimate them",
           .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv",
-          .commands = {trace_show_command(), trace_import_command(), trace_synthesize_command()}};
+          .commands = {trace_show_command(), trace_import_command(), trace_compare_command(),
+                       trace_synthesize_command()}};
 }
 
 }  // namespace ddpsim::cli

@@ -8,9 +8,9 @@ std::vector<Message> messages_of(const Scenario& scenario) {
   const auto& plan = scenario.plan;
   std::vector<Message> messages;
   if (scenario.strategy_plan) {
-    auto step = scenario.strategy_plan->program(*scenario.trace, plan.accumulation_steps, {});
-    for (const auto& op : step.program.ops)
-      if (op.kind == Op::Kind::collective) messages.push_back({op.operation, op.bytes});
+    for (const auto& step : scenario.strategy_plan->programs(*scenario.trace, plan.accumulation_steps, {}))
+      for (const auto& op : step.program.ops)
+        if (op.kind == Op::Kind::collective) messages.push_back({op.operation, op.bytes});
     return messages;
   }
   for (auto bytes : all_reduces_of(plan)) messages.push_back({Operation::all_reduce, bytes});

@@ -156,7 +156,8 @@ ClusterTraffic make_traffic(Files& files, const GivenJob& given, const Topology&
     traffic.communication = std::move(communication);
     return traffic;
   }
-  bool has_mesh = std::any_of(collective.communicators.begin(), collective.communicators.end(),
+  bool has_mesh = !collective.program_of_rank.empty() ||
+                  std::any_of(collective.communicators.begin(), collective.communicators.end(),
                               [](const auto& use) { return use.joined != Joined::all; });
   if (has_mesh && world_size > 1) {
     traffic.mesh = mesh_of(given, collective, gpu_of_rank, *communication);

@@ -11,6 +11,7 @@
 #include "sim/resolve/shared_model.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/resolve/workload.hpp"
+#include "sim/resolve/workload_recording.hpp"
 #include "sim/text/evidence_file.hpp"
 #include "sim/text/physics_calibration.hpp"
 #include "sim/text/software_file.hpp"
@@ -199,6 +200,7 @@ const SourceSpan& shard_group_place(const GivenJob& given) {
 
 Scenario resolve_step(Files& files, const config::Value& root) {
   auto given = read_partial_job(root);
+  if (auto told = with_recorded_world_size(files, given)) return resolve_step(files, *told);
   Scenario scenario;
   scenario.ddp = given.job.ddp;
   scenario.ddp.unused_parameters = given.job.workload.unused_parameters;
@@ -230,6 +232,7 @@ Scenario resolve(Files& files, const config::Value& root) {
 
 Scenario resolve(Files& files, const GivenJob& given) {
   Doing doing("reading the scenario");
+  if (auto told = with_recorded_world_size(files, given)) return resolve(files, read_job(*told));
   Scenario scenario;
   DdpOptions options = given.job.ddp;
   options.unused_parameters = given.job.workload.unused_parameters;

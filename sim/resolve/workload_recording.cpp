@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/overrides.hpp"
 #include "sim/gpu/plausible_compute.hpp"
 #include "sim/resolve/software_choice.hpp"
 #include "sim/text/recording_file.hpp"
@@ -156,6 +157,15 @@ std::shared_ptr<const Timed> timed_on(const GpuDescription& gpu, const Recording
 }
 
 }  // namespace
+
+std::optional<config::Value> with_recorded_world_size(Files& files, const GivenJob& given) {
+  if (given.job.workload.recording.empty() || given.has("cluster.world_size")) return std::nullopt;
+  const auto& place = given.at("workload.recording");
+  auto root = given.root;
+  auto ranks = read_recordings(files, given).recordings.front()->world_size;
+  config::set_at(root, "cluster.world_size", config::scalar_value(std::to_string(ranks), place), place);
+  return root;
+}
 
 std::shared_ptr<const LayerTrace> find_recording(Files& files, const GivenJob& given, const KnownGpu& gpu,
                                                  Scenario& scenario) {

@@ -9,4 +9,7 @@ namespace ddpsim {
 std::shared_ptr<const LayerTrace> find_recording(Files& files, const GivenJob& given, const KnownGpu& gpu,
                                                  Scenario& scenario);
 
+// Of a job that leaves its world size to its recordings, what it says with theirs; none: it is said.
+std::optional<config::Value> with_recorded_world_size(Files& files, const GivenJob& given);
+
 }  // namespace ddpsim

@@ -14,6 +14,11 @@ struct RecordedPlan final : StrategyPlan {
     plan.accumulation_steps = accumulation_steps;
     return plan;
   }
+  // Of the first recording.
+  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
+                                    const Overheads& overheads) const override {
+    return std::move(programs(trace, accumulation_steps, overheads).front());
+  }
   [[nodiscard]] std::vector<StepProgram> programs(const LayerTrace& trace, int,
                                                   const Overheads&) const override {
     std::vector<StepProgram> all;

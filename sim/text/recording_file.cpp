@@ -235,6 +235,7 @@ class Reader {
     }
     one.group = index(item.at("group"), result_.groups.size());
     take(item, "bytes", one.bytes, bytes);
+    take(item, "dtype", one.dtype, text);
     take(item, "cpu", one.is_of_cpu, truth);
     one.is_uneven = item.find("splits") != nullptr;
     if (one.operation == Operation::send_recv) read_message(item, one);

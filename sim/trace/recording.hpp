@@ -37,6 +37,7 @@ struct LaunchedCollective {
   bool is_send = false;                // of send_recv: the half that sends
   std::size_t group = 0;
   Bytes bytes;
+  std::string dtype;
   RecordedPhase phase{};
   std::vector<std::size_t> on;
   bool is_of_cpu = false;

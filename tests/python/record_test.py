@@ -16,6 +16,7 @@ if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) <
 
 import torch.utils.flop_counter
 
+import ddpsim
 from ddpsim.torch import trace_step
 from recorded.running import command, record
 
@@ -106,6 +107,40 @@ def test_pipeline_stages_as_on_gloo(four, tmp_path):
         assert header["rank"] == rank
         assert calls(header["groups"], items) == four["pipeline"][rank]["calls"]
         assert flops(items) == four["pipeline"][rank]["flops"]
+
+
+@pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
+def test_stages_are_simulated(tmp_path, schedule):
+    """Four micro-batches through four equal stages (interleaved: two ranks with two each). All ranks compute the same but for the loss, and no schedule is
+    shorter than what one of them computes, nor longer than seven of the fours' passes (interleaved: 4 + 1/2 of 4), launches and messages."""
+    stages = 2 if schedule == "interleaved" else 4
+    arguments = ("--stages", stages, "--schedule", schedule, "--hidden", 512, "--seq", 1024)
+    done = command("--world-size", stages, "--ranks", "stages", "--out", tmp_path / "step.json", "--", PIPELINE, *arguments)
+    assert done.returncode == 0, done.stderr
+    files = [str(tmp_path / f"step-rank{rank}.json") for rank in range(stages)]
+    found = ddpsim.Job({"workload": {"recording": files}, "cluster": {"topology": "superpod-h100"}, "physics": "none"}).simulate().to_dict()
+    assert found["world_size"] == stages
+    computed = found["forward_s"] + found["backward_compute_s"]
+    passes = 4.5 / 4 if schedule == "interleaved" else 7 / 4
+    assert 0.95 * passes < (found["iteration_s"] - found["optimizer_s"]) / computed < 1.25 * passes
+    with pytest.raises(ddpsim.InputError, match="is in no recording"):
+        ddpsim.Job({"workload": {"recording": files[:-1]}, "cluster": {"topology": "superpod-h100"}}).simulate()
+
+
+def test_a_step_simulates_itself(tmp_path):
+    """As its file does; with as many ranks as were recorded, and no others."""
+    step = record(64, (GPT, "--mode", "fsdp2") if GLOO_SHARDS else (GPT,))
+    result = step.simulate(cluster="superpod-h100")
+    assert result.to_dict()["world_size"] == 64
+    written = step.write(tmp_path / "step.jsonl")
+    scenario = {"workload": {"recording": str(written)}, "cluster": {"topology": "superpod-h100", "world_size": 64}}
+    assert ddpsim.Job(scenario).simulate().iteration_s == result.iteration_s
+    other = step.simulate(cluster={"topology": "superpod-h100"}, gpu="a100-sxm4-80gb", physics="none", workload={"framework": "pytorch-2026"})
+    assert other.iteration_s != result.iteration_s
+    with pytest.raises(ddpsim.InputError, match="recorded as one of 64 ranks, and the job has 8"):
+        step.simulate(cluster={"topology": "superpod-h100", "world_size": 8})
+    with pytest.raises(ValueError, match="once the with block is over"):
+        trace_step(4).simulate(cluster="superpod-h100")
 
 
 def test_buckets_are_the_reducers():

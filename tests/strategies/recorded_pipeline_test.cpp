@@ -273,6 +273,27 @@ TEST(RecordedPipeline, RanksThatWaitForOneAnotherAreAnError) {
                                               HasSubstr("batch_isend_irecv"))));
 }
 
+// Without messages: each does its own work, and the all-reduce waits for the slower.
+TEST(RecordedPipeline, EveryRankMayBeRecorded) {
+  Recorded files;
+  for (int own = 0; own < 2; ++own)
+    files.add(fmt::format(
+        R"({{"kind":"recording","version":1,"world_size":2,"rank":{},"groups":[{{"name":"world","first":0,"stride":1,"count":2}}],"parameters":[["w",[2],2,"float32",true]],"modules":[]}}
+{{"operator":"copy_","read":0,"written":{}e9,"phase":"forward"}}
+{{"collective":"all_reduce","group":0,"bytes":4,"phase":"forward","on":[0]}}
+)",
+        own, 1 + 2 * own));
+  auto of = scenario(files.paths, 2);
+  auto timeline = Simulator()(of).timeline;
+  ASSERT_EQ(timeline.rank_classes.size(), 2U);
+  auto first_of = [&](std::size_t ranks) {
+    const auto& span = timeline.rank_classes[ranks].compute.front();
+    return span.end - span.start;
+  };
+  EXPECT_NEAR(first_of(1) / first_of(0), 3, 0.1);
+  EXPECT_NEAR(seconds(of), 3 * forward_of(of), 0.1 * forward_of(of));
+}
+
 // Groups of any ranks, where every rank is recorded: 0, 1 and 3 of four.
 TEST(RecordedPipeline, GroupsOfAnyRanksAreCommunicatorsOfThem) {
   auto rank = [](int own) {

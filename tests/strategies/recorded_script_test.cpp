@@ -60,6 +60,17 @@ TEST(RecordedScript, ReadyGradientsHaveAnyNumberOfRanks) {
   EXPECT_LT(many.plan.buckets.size(), all_reduces(scenario("ddp-large-4x1024")).size());
 }
 
+// As many as it says where the scenario says nothing, under any strategy.
+TEST(RecordedScript, HasAsManyRanksAsWereRecorded) {
+  for (const auto* strategy : {"", "strategy: ddp\n"}) {
+    auto text = "workload: {recording: " + kRecorded + "ddp-large-4x1024.jsonl.gz}\n" + strategy +
+                "cluster: {topology: superpod-h100}\nevidence: none\n";
+    auto root = config::parse_yaml({make_source("recorded.yaml", text), text}, "a scenario");
+    EXPECT_EQ(resolve(Files("recorded.yaml"), root).world_size, 8);
+    EXPECT_EQ(resolve_step(Files("recorded.yaml"), root).world_size, 8);
+  }
+}
+
 TEST(RecordedScript, SaysWhatItCannotBeAsked) {
   auto refuses = [](const std::string& name, const std::string& setting, const std::string& message) {
     EXPECT_THAT([&] { scenario(name, {setting}); }, ThrowsMessage<InputError>(HasSubstr(message))) << setting;

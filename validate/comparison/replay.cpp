@@ -42,6 +42,10 @@ bool gathers_the_same(const Op& a, const Op& b) {
 }  // namespace
 
 void check_can_be_real(const Scenario& scenario) {
+  if (scenario.has_stages())
+    throw InputError(
+        "ranks of a real run do the same, and recorded stages do not",
+        "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
   if (scenario.sampled)
     throw InputError("real ranks vary as they do, not by random numbers",
                      "remove 'variability', or compare with measured iterations (--measured FILE)");

@@ -102,6 +102,14 @@ void settle_strategy(GivenJob& given) {
     if (strategy->traits.is_of_recording) given.job.strategy = {strategy};
 }
 
+// A recording says it, too.
+void settle_world_size(GivenJob& given, bool is_partial) {
+  if (given.has("cluster.world_size") || !given.job.workload.recording.empty()) return;
+  if (!is_partial && given.has("cluster"))
+    throw config::lacks_key(given.at("cluster"), "cluster", "world_size");
+  given.job.cluster.world_size = 1;
+}
+
 GivenJob read(const Value& root, bool is_partial) {
   check_misplaced_keys(root);
   GivenJob given;
@@ -109,6 +117,7 @@ GivenJob read(const Value& root, bool is_partial) {
   given.places.put("", {root.span, root.span});
   read_section(job_table(), root, &given.job, {given.places, "", is_partial});
   settle_strategy(given);
+  settle_world_size(given, is_partial);
   return given;
 }
 }  // namespace

@@ -1,4 +1,4 @@
-"""Pipeline stages of torch.distributed.pipelining, 1F1B, one stage a rank (and replicas of it where there are more ranks than stages)."""
+"""Pipeline stages of torch.distributed.pipelining, one stage a rank, or two (interleaved); and replicas of them where there are more ranks than stages."""
 import argparse
 import os
 
@@ -7,7 +7,7 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe, ScheduleInterleaved1F1B
 
 p = argparse.ArgumentParser()
 p.add_argument("--stages", type=int, default=4)
@@ -15,6 +15,7 @@ p.add_argument("--micro", type=int, default=4)
 p.add_argument("--hidden", type=int, default=16)
 p.add_argument("--layers", type=int, default=2)
 p.add_argument("--seq", type=int, default=8)
+p.add_argument("--schedule", default="1f1b", choices=["1f1b", "gpipe", "interleaved"])
 args = p.parse_args()
 cuda = torch.cuda.is_available()
 device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
@@ -36,11 +37,12 @@ class Layers(nn.Module):
         return x
 
 
-model = Layers().to(device)
 group = mesh["pp"].get_group()
-pipe = PipelineStage(model, stage, args.stages, device, group=group)
-schedule = Schedule1F1B(pipe, args.micro, loss_fn=lambda y, t: F.mse_loss(y, t))
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+models = nn.ModuleList(Layers() for _ in range(2 if args.schedule == "interleaved" else 1)).to(device)
+pipes = [PipelineStage(model, stage + i * args.stages, len(models) * args.stages, device, group=group) for i, model in enumerate(models)]
+kind = {"1f1b": Schedule1F1B, "gpipe": ScheduleGPipe, "interleaved": ScheduleInterleaved1F1B}[args.schedule]
+schedule = kind(pipes if args.schedule == "interleaved" else pipes[0], args.micro, loss_fn=lambda y, t: F.mse_loss(y, t))
+optimizer = torch.optim.AdamW(models.parameters(), lr=1e-4)
 for step in range(3):
     x = torch.randn(args.micro, args.seq, args.hidden, device=device)
     if stage == 0:
@@ -49,7 +51,7 @@ for step in range(3):
         schedule.step(target=torch.zeros_like(x), losses=[])
     else:
         schedule.step()
-    for q in model.parameters():
+    for q in models.parameters():
         if q.grad is not None and world > args.stages:
             dist.all_reduce(q.grad, group=mesh["dp"].get_group())
     optimizer.step()

@@ -5,13 +5,15 @@ import gc
 import importlib
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Mapping
 
 import torch
 
+from ddpsim.job import Job, Result
 from ddpsim.torch.fake import batch_norm, cuda, file, groups, guard, higher_order, surroundings, triton_kernels
 from ddpsim.torch.fake.calls import Calls, attention
 from ddpsim.torch.fake.collectives import Collectives
@@ -79,6 +81,17 @@ class RecordedStep:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Writes the recording; by gzip where the name ends in .gz."""
         return file.write(path, self.header, self.items)
+
+    def simulate(self, cluster: str | Mapping[str, Any], gpu: str | None = None, **sections: Any) -> Result:
+        """The step on a cluster: a topology's name, or what a scenario's section `cluster` says ({"topology": "superpod-h100", "nics": {...}}). It has as
+        many ranks as were recorded. gpu: its GPU, where it is another one than the topology's. Other sections of a scenario by name: physics="none",
+        workload={"framework": "pytorch-2026"}. Of a pipeline, write the stages' recordings and name all in a scenario."""
+        if not self.items:
+            raise ValueError("the step is there once the with block is over")
+        where = {"topology": cluster} if isinstance(cluster, str) else dict(cluster)
+        with tempfile.TemporaryDirectory(prefix="ddpsim-step-") as folder:
+            path = self.path or self.write(Path(folder) / "step.jsonl")
+            return Job({**sections, "workload": {"recording": str(path), **sections.get("workload", {})}, "cluster": {**where, **({"gpu": gpu} if gpu else {})}}).simulate()
 
     # Recording.
 

@@ -20,7 +20,8 @@ struct Event {
   std::string phase, category, name, process, thread;
   std::string start, duration;  // as written; empty where missing
   // Of "args"; empty where missing or no whole number.
-  std::optional<std::int64_t> correlation, device, stream, bytes, elements, group_size;
+  std::optional<std::int64_t> correlation, device, stream, bytes, elements, group_size,
+      id;  // "External id": of an operator, and of what it launched
   // Of an operator that autograd recorded and of the node it became: the thread of the forward pass, and a
   // count there.
   std::optional<std::int64_t> forward_thread, sequence_number;

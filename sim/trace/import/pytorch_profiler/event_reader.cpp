@@ -256,6 +256,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "stream") event_.stream = whole_number(value);
     if (key_ == "bytes") event_.bytes = whole_number(value);
     if (key_ == "In msg nelems") event_.elements = whole_number(value);
+    if (key_ == "External id") event_.id = whole_number(value);
     if (key_ == "Group size") event_.group_size = whole_number(value);
     if (key_ == "Sequence number") event_.sequence_number = whole_number(value);
     if (key_ == "Fwd thread id") event_.forward_thread = whole_number(value);
