@@ -9,7 +9,6 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job_options.hpp"
 #include "sim/cli/launch_options.hpp"
@@ -84,27 +83,20 @@ AsLaunched apply_launch(const PlanOptions& options, config::Value& root) {
   return as_launched;
 }
 
-// How far it is from the best, or why there is no such step.
-std::string own_step(const AsLaunched& launched, const std::string& file, const Plan& plan, Files& files) {
-  if (!launched.root) return "";
+// What it takes as it stands, or why there is no such step.
+std::optional<LaunchedStep> own_step(const AsLaunched& launched, const PlanOptions& options, Files& files) {
+  if (!launched.root) return std::nullopt;
   auto root = *launched.root;
-  auto which = file;
-  if (!says(root, "workload.micro_batch")) {
-    config::apply_override(root, "workload.micro_batch=1");
-    which += ", with a micro-batch of 1,";
-  }
+  LaunchedStep step{options.launch.file()->path, says(root, "workload.micro_batch")};
+  if (!step.has_micro_batch) config::apply_override(root, "workload.micro_batch=1");
   try {
     auto scenario = resolve(files, root);
-    auto metrics = shown_metrics(scenario, simulate_once(scenario).metrics);
-    auto text = fmt::format("\nas {} has it: {}", which, format_seconds(metrics.iteration));
-    if (metrics.memory && !metrics.memory->fits())
-      text += fmt::format(", which does not fit: {:.1f} GB", metrics.memory->parts.peak().value() / 1e9);
-    if (plan.best.empty()) return text + "\n";
-    auto best = plan.best[plan.chosen()].metrics.iteration;
-    return text + fmt::format(", {:.2f} times the best above\n", metrics.iteration / best);
+    step.metrics = shown_metrics(scenario, simulate_once(scenario).metrics);
+    step.metrics->buckets.clear();
   } catch (const InputError& error) {
-    return fmt::format("\nas {} has it there is no step: {}\n", which, error.message());
+    step.refusal = error.message();
   }
+  return step;
 }
 
 void plan(const PlanOptions& options) {
@@ -130,8 +122,8 @@ void plan(const PlanOptions& options) {
   bool prints = !options.quiet && options.json != "-" && options.csv != "-" && options.out != "-";
   if (!options.quiet) print_notes(notes);
   notes.insert(notes.begin(), launched.notes.begin(), launched.notes.end());
+  found.launched = own_step(launched, options, files);
   if (prints) print_plan(std::cout, found, options.most_memory);
-  if (prints && launched.root) std::cout << own_step(launched, options.launch.file()->path, found, files);
   OutputPhase writing;
   write_output(options.json, [&] { return plan_json(found, notes, tool_info()); });
   write_output(options.csv, [&] { return plan_csv(found); });

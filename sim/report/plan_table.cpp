@@ -114,13 +114,36 @@ std::size_t Plan::chosen() const {
   return found == best.end() ? 0 : static_cast<std::size_t>(found - best.begin());
 }
 
+namespace {
+
+// How far the launch file's own step is from the best.
+void print_launched(std::ostream& out, const Plan& plan) {
+  if (!plan.launched) return;
+  const auto& [file, has_micro_batch, metrics, refusal] = *plan.launched;
+  out << fmt::format("\nas {}{} has it", file, has_micro_batch ? "" : ", with a micro-batch of 1,");
+  if (!metrics) {
+    out << fmt::format(" there is no step: {}\n", refusal);
+    return;
+  }
+  out << ": " << format_seconds(metrics->iteration);
+  if (metrics->memory && !metrics->memory->fits())
+    out << fmt::format(", which does not fit: {:.1f} GB", metrics->memory->parts.peak().value() / 1e9);
+  if (!plan.best.empty())
+    out << fmt::format(", {:.2f} times the best above",
+                       metrics->iteration / plan.best[plan.chosen()].metrics.iteration);
+  out << "\n";
+}
+
+}  // namespace
+
 void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   if (plan.best.empty()) {
     std::vector<std::string> smallest;
     for (const auto& one : plan.smallest) smallest.push_back(as_typed(one));
     out << fmt::format("nothing fits: the smallest takes {:.2f} times a GPU's memory: {}\n",
                        plan.least_memory, fmt::join(smallest, " "));
-    return print_counts(out, plan);
+    print_counts(out, plan);
+    return print_launched(out, plan);
   }
   SplitColumns columns;
   for (const auto& point : plan.best) {
@@ -158,6 +181,7 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);
+  print_launched(out, plan);
 }
 
 std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const ToolInfo& tool) {
@@ -173,6 +197,14 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
   }
   Cell::Fields result{{"points", std::move(points)}};
   if (!plan.best.empty()) result.emplace_back("best", plan.chosen());
+  if (plan.launched) {
+    Cell::Fields own{{"file", plan.launched->file}};
+    if (plan.launched->metrics)
+      json::append(own, fields(kIterationColumns, *plan.launched->metrics));
+    else
+      own.emplace_back("error", plan.launched->refusal);
+    result.emplace_back("as_launched", std::move(own));
+  }
   json::append(result, {{"considered", plan.considered},
                         {"too_large", plan.too_large},
                         {"ruled_out", plan.ruled_out},

@@ -29,6 +29,14 @@ struct PlannedPoint {
 // "": it has none of that key.
 std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::string_view key);
 
+// The step of a launch file as it stands.
+struct LaunchedStep {
+  std::string file;
+  bool has_micro_batch = true;  // else it has a micro-batch of 1
+  std::optional<IterationMetrics> metrics = {};
+  std::string refusal = {};  // without metrics: why there is none
+};
+
 struct Plan {
   std::vector<PlannedPoint> best;  // of least regret first, then those without odds, fastest first
   // The one to take: the first, unless plain data parallelism cannot be told apart from it. There is one.
@@ -45,6 +53,7 @@ struct Plan {
   // Where none fits: how little memory one needs at least, over a GPU's.
   double least_memory = 0;
   std::vector<PlannedPoint::Setting> smallest;  // of that one
+  std::optional<LaunchedStep> launched = {};    // none: no file launches it
 };
 
 // `most_memory`: share of a GPU's that a step may take.

@@ -179,6 +179,9 @@ pipeline: {virtual: 2, overlap_p2p: true}
         for line in ("global: 64", "world_size: 16", "sequence: 128", "hidden: 256"):
             self.assertIn(line, best)
         self.assertNotIn("tensor: 8", best)
+        planned = json.loads(self.ok("plan", "--megatron-args", "train.sh", "--topology", "dgx-h100", "--json", "-").stdout)["as_launched"]
+        self.assertEqual(planned["file"], "train.sh")
+        self.assertEqual(planned["iteration_s"], self.result("--megatron-args", "train.sh")[0]["iteration_s"])
         self.ok("simulate", "best.yaml")
         self.assertRegex(self.ok("plan", "--megatron-args", "train.sh", "--topology", "dgx-h100", "--gpus", "4").stdout,
                          r"\nas train.sh has it there is no step: .*4 GPUs")

@@ -1,5 +1,5 @@
-// NCCL's and RCCL's XML, the matrix of nvidia-smi, the tables of rocm-smi and Slurm's switches, and that the topology files
-// made of them are read.
+// NCCL's and RCCL's XML, the matrix of nvidia-smi, the tables of rocm-smi and Slurm's switches, and that the
+// topology files made of them are read.
 #include "sim/text/topology_file.hpp"
 #include "sim/topology/import/slurm_topology.hpp"
 #include "sim/topology/import/topology_import.hpp"
