@@ -27,7 +27,7 @@ struct JobWord {
   const char* description;
   std::optional<PresetKind> names = {};
 };
-const std::array<JobWord, 8> kWords{
+const std::array<JobWord, 10> kWords{
     {{"--on", "--topology", "cluster.topology", "Cluster, by name or file", PresetKind::topologies},
      {"--gpus", "", "cluster.world_size", "How many GPUs"},
      {"--batch", "--global-batch", "batch.global", "Samples a step, of all GPUs"},
@@ -39,8 +39,9 @@ const std::array<JobWord, 8> kWords{
      {"--framework", "", "workload.framework",
       "Software whose shares of the peak count ('ddpsim list software'; default: by the GPU)",
       PresetKind::software},
-     {"--strategy", "", "strategy",
-      "How gradients are reduced or parameters sharded: ddp, fsdp, zero1, ..."}}};
+     {"--strategy", "", "strategy", "How gradients are reduced or parameters sharded: ddp, fsdp, zero1, ..."},
+     {"--tokens", "", "workload.tokens", "Of the whole training, 15T: how many days it takes"},
+     {"--price", "", "cluster.price", "Of a GPU and hour: what it costs"}}};
 
 // The first bytes of a regular file.
 std::string head_of(const std::string& path) {

@@ -1,6 +1,8 @@
 #include "sim/cli/run.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,8 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/commit.hpp"
+#include "sim/job/rows/table.hpp"
+#include "sim/report/key_help.hpp"
 #include "sim/result/run_info.hpp"
 
 namespace ddpsim::cli {
@@ -17,12 +21,30 @@ namespace {
 Command help_command() {
   auto words = std::make_shared<std::vector<std::string>>();
   return {.name = std::string(kHelpCommand),
-          .description = "Print the help of a command",
-          .example = "  ddpsim help topology costs",
+          .description = "Print the help of a command, or what a key of scenarios is",
+          .example = "  ddpsim help topology costs\n  ddpsim help ddp.bucket_cap",
           .options = {{.name = "COMMAND",
                        .value = words.get(),
-                       .description = "Which; without it the list of commands"}},
+                       .description = "Which, or a key; without it the list of commands",
+                       .names = [] { return key_paths(); }}},
           .run = [words] {}};
+}
+
+// "help ddp.bucket_cap", "help gpus": a key by its path, or by what others call it.
+std::optional<std::string> help_of_key(int argc, const char* const* argv) {
+  if (argc != 3 || argv[1] != kHelpCommand) return std::nullopt;
+  std::string word = argv[2];
+  auto commands = program().commands;
+  if (word.starts_with("-") || std::ranges::find(commands, word, &Command::name) != commands.end())
+    return std::nullopt;
+  auto text = key_help(job_table(), word);
+  if (!text.empty()) return text;
+  try {
+    return key_help(job_table(), key_path(word));
+  } catch (const InputError&) {
+    if (word.find('.') != std::string::npos) throw;
+    return std::nullopt;  // a command that does not exist
+  }
 }
 
 }  // namespace
@@ -43,6 +65,11 @@ Command program() {
 int run(int argc, char** argv) {
   start_program();
   try {
+    if (auto text = help_of_key(argc, argv)) {
+      fmt::print("{}", *text);
+      check_standard_output();
+      return kOk;
+    }
     auto tool = tool_info();
     std::string commit = *kCommit == '\0' ? "" : fmt::format("commit {}, ", kCommit);
     parse_command_line(program(), fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid),

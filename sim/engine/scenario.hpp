@@ -85,7 +85,8 @@ struct Scenario {
   std::shared_ptr<const MeasuredTable> measured_table;
   int collective_workers = 1;  // collectives of a group that can be in flight at once
   Host host;
-  std::optional<double> price;  // of a GPU and hour
+  std::optional<double> price;            // of a GPU and hour
+  std::optional<double> training_tokens;  // of the whole training
   std::optional<Failures> failures;
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;

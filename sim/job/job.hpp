@@ -66,6 +66,7 @@ struct Workload {
   double scale_bytes = 1;
   std::vector<std::string> unused_parameters;
   std::vector<std::string> frozen;  // modules
+  std::optional<double> tokens;     // of the whole training
   std::optional<Rescale> rescale;
   std::vector<Straggler> stragglers;
   bool operator==(const Workload&) const = default;

@@ -1,5 +1,6 @@
 #include "sim/keys/types.hpp"
 
+#include <cctype>
 #include <cmath>
 
 #include "sim/base/limits.hpp"
@@ -31,6 +32,8 @@ Shape shape_of(Dimension dimension) {
       return {.kind = Kind::quantity, .example = "5us", .pattern = "^[0-9.eE+-]+ *(ns|us|ms|s|min|h)$"};
     case Dimension::share:
       return {.kind = Kind::quantity, .example = "5%", .pattern = "^[0-9.eE+-]+%$"};
+    case Dimension::count:
+      return {.kind = Kind::quantity, .example = "15T", .pattern = "^[0-9.eE+-]+ *[kKMBT]?$"};
     case Dimension::release:
       return {.kind = Kind::version, .example = "2.27", .pattern = "^[0-9]+([.][0-9]+)+$"};
   }
@@ -87,6 +90,23 @@ Type<double> percentage() {
     return parse_number({given.substr(0, given.size() - 1), value.span}, 0, 1e6) / 100;
   };
   return scalar_type<double>(parse, percentage_text, shape_of(Dimension::share));
+}
+Type<double> count() {
+  auto parse = [](const Value& value) {
+    constexpr std::string_view kSuffixes = "kKMBT";
+    constexpr double kFactors[] = {1e3, 1e3, 1e6, 1e9, 1e12}, kMost = 1e18;
+    auto given = config::as_string(value);
+    auto suffix = given.empty() ? std::string_view::npos : kSuffixes.find(given.back());
+    bool is_unit = !given.empty() && std::isalpha(static_cast<unsigned char>(given.back())) != 0;
+    if (is_unit && suffix == std::string_view::npos)
+      throw InputError(value.span, fmt::format("'{}' is not a count", given),
+                       "write it like 15T, 300B or 1.5e13");
+    if (suffix == std::string_view::npos) return parse_number({given, value.span}, 1, kMost);
+    return kFactors[suffix] *
+           parse_number({given.substr(0, given.size() - 1), value.span}, 1e-6, kMost / kFactors[suffix]);
+  };
+  return scalar_type<double>(
+      parse, [](const double& d) { return fmt::format("{}", d); }, shape_of(Dimension::count));
 }
 Type<std::int64_t> elements(std::int64_t least) {
   auto parse = [=](const Value& value) {

@@ -38,7 +38,7 @@ Type<T> scalar_type(std::function<T(const Value&)> parse, std::function<std::str
   return {std::make_shared<Scalar<T>>(std::move(parse), std::move(print), std::move(shape))};
 }
 
-enum class Dimension { size, bandwidth, flops_rate, time, share, release };
+enum class Dimension { size, bandwidth, flops_rate, time, share, count, release };
 Shape shape_of(Dimension dimension);
 enum class AtZero { allowed, refused };
 Type<bool> boolean();
@@ -48,6 +48,7 @@ Type<FlopsPerSecond> flops_rate();
 Type<Seconds> time(AtZero zero = AtZero::allowed);
 Type<double> number(double least, double most);
 Type<double> percentage();                        // "5%" is 0.05
+Type<double> count();                             // "15T" is 1.5e13, "300B" 3e11; above 0
 Type<std::int64_t> elements(std::int64_t least);  // 5e8 is one
 Type<std::string> text();
 Type<std::uint64_t> seed();

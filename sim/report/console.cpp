@@ -119,6 +119,7 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
         fmt::format(
             "{:.4g} a step of {} GPUs{}", m.cost_per_step(), m.world_size,
             m.tokens_per_s ? fmt::format(", {:.4g} a million tokens", m.cost_per_million_tokens()) : ""));
+  if (auto training = training_text(m); !training.empty()) print_fact(out, "training", training);
 }
 
 std::string throughput_of(const IterationMetrics& m) {

@@ -9,6 +9,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/table_parts.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
 
@@ -178,6 +179,7 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   const auto& chosen = plan.best[plan.chosen()];
   for (const auto& one : chosen.settings) settings.push_back("--set " + as_typed(one));
   out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
+  if (auto training = training_text(chosen.metrics); !training.empty()) out << training << '\n';
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -92,6 +93,32 @@ std::string point_name(const std::vector<std::string>& axes, const std::vector<s
       name += fmt::format(" ({})", format_bytes(*cap));
   }
   return name;
+}
+
+namespace {
+
+// 1.5e13 is "15T".
+std::string count_text(double count) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}};
+  for (const auto& [unit, name] : kUnits)
+    if (count >= unit) return fmt::format("{:.4g}{}", count / unit, name);
+  return fmt::format("{:.4g}", count);
+}
+
+std::string money_text(double money) {
+  return money >= 1e6 ? fmt::format("{:.3g} million", money / 1e6) : fmt::format("{:.0f}", money);
+}
+
+}  // namespace
+
+std::string training_text(const IterationMetrics& metrics) {
+  auto days = metrics.training_days();
+  if (!days) return "";
+  auto text = fmt::format("{} tokens in {:.3g} days", count_text(*metrics.training_tokens), *days);
+  if (metrics.goodput) text += ", with what failures lose";
+  if (auto cost = metrics.training_cost())
+    text += fmt::format(", {} at {:.4g} a GPU and hour", money_text(*cost), *metrics.price);
+  return text;
 }
 
 std::string ms_text(Seconds time) {

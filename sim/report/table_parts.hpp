@@ -36,6 +36,9 @@ std::vector<std::string> axis_cells(const std::vector<std::string>& axes,
 std::string point_name(const std::vector<std::string>& axes, const std::vector<std::string>& values,
                        const IterationMetrics& metrics);
 
+// "15T tokens in 34.2 days, 2.05 million at 2.5 a GPU and hour"; empty: nobody says how long the training is.
+std::string training_text(const IterationMetrics& metrics);
+
 std::string ms_text(Seconds time);                      // "12.345"
 std::string percent_text(std::optional<double> share);  // "+1.5 %", "-" for none
 

@@ -249,6 +249,7 @@ Scenario resolve(Files& files, const GivenJob& given) {
   settle_physics(files, given, gpu.get(), options, scenario);
   add(scenario.notes, background_note(given, scenario));
   scenario.failures = given.job.failures;
+  scenario.training_tokens = given.job.workload.tokens;
   if (gpu) {
     scenario.gpu = gpu->name;
     if (given.job.cluster.topology)

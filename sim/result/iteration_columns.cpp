@@ -257,6 +257,8 @@ const Columns<M> kIterationColumns{
     {"cost_per_step", [](const M& m) { return m.price ? Cell(m.cost_per_step()) : Cell(); },
      kSomeJson | kStudy},
     {"cost_per_million_tokens", cost_of_tokens, kSomeJson},
+    {"training_days", &M::training_days, kSomeJson | kStudy},
+    {"training_cost", &M::training_cost, kSomeJson | kStudy},
     {"goodput", goodput_cell, kSomeJson},
     {"scaling_efficiency", &M::scaling_efficiency},
     {"comm_frac", [](const M& m) { return m.communication_cost() / m.iteration; }, kAlways},

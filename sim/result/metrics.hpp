@@ -150,13 +150,23 @@ struct IterationMetrics {
       std::nullopt;  // of the reported group; where the trace has a sequence length
   std::optional<ComputeRates> compute = std::nullopt;
   std::optional<MemoryMetrics> memory = std::nullopt;
-  std::optional<double> price = std::nullopt;     // of a GPU and hour
+  std::optional<double> price = std::nullopt;  // of a GPU and hour
+  std::optional<double> training_tokens = std::nullopt;
   std::optional<Goodput> goodput = std::nullopt;  // where GPUs fail: of all those of gpus()
   // Those whose samples are counted, with the GPUs that share their models.
   [[nodiscard]] int gpus() const { return group_size * (shared_model ? shared_model->of_a_model() : 1); }
   [[nodiscard]] double cost_per_step() const { return *price * world_size * iteration.value() / 3600; }
   [[nodiscard]] double cost_per_million_tokens() const {
     return *price * gpus() / 3600 / *tokens_per_s * 1e6;
+  }
+  // Of the whole training, with what failures lose; none: nobody says how long it is, or what a token takes.
+  [[nodiscard]] std::optional<double> training_days() const {
+    if (!training_tokens || !tokens_per_s) return std::nullopt;
+    return *training_tokens / *tokens_per_s / (goodput ? goodput->share : 1) / 86400;
+  }
+  [[nodiscard]] std::optional<double> training_cost() const {
+    auto days = training_days();
+    return days && price ? std::optional(*price * gpus() * 24 * *days) : std::nullopt;
   }
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate

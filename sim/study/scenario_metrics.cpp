@@ -156,6 +156,7 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
     metrics.nccl_version = nccl::name(scenario.communication->nccl.front()->cost().communicator().version);
   metrics.simulated_flows = prediction.simulated_flows;
   metrics.price = scenario.price;
+  metrics.training_tokens = scenario.training_tokens;
   if (scenario.failures) metrics.goodput = goodput_of(*scenario.failures, metrics.gpus());
   if (const auto& step = scenario.model_step) {
     double rate = scenario.plan.accumulation_steps / metrics.iteration.value();

@@ -63,6 +63,23 @@ class JobWordsTest(cli.CliTest):
         self.assertEqual([note for note in theirs.pop("notes") if note["code"] != "usual-job"], ours.pop("notes"))
         self.assertEqual(ours, theirs)
 
+    def test_days_and_money(self):
+        """tokens / tokens a second, and as many hours of all GPUs at the price."""
+        bare = self.answer("simulate", "gpt2-large", *SAID)
+        self.assertNotIn("training_days", bare)
+        answer = self.answer("simulate", "gpt2-large", *SAID, "--tokens", "1.5T", "--price", "2.5")
+        days = 1.5e12 / answer["tokens_per_s"] / 86400
+        self.assertAlmostEqual(answer["training_days"] / days, 1, delta=1e-9)
+        self.assertAlmostEqual(answer["training_cost"] / (2.5 * 16 * 24 * days), 1, delta=1e-9)
+        self.assertEqual(answer["iteration_s"], bare["iteration_s"])
+        failures = ("--set", "failures={mtbf: 5000h, checkpoint: 30s, restart: 10min}")
+        lost = self.answer("simulate", "gpt2-large", *SAID, "--tokens", "1500B", *failures)
+        self.assertAlmostEqual(lost["training_days"] * lost["goodput"]["share"] / days, 1, delta=1e-9)
+        text = self.ok("plan", "gpt2-large", "--on", "dgx-h100", "--gpus", "8", "--batch", "64", "--tokens", "1.5T", "--price", "2.5").stdout
+        self.assertRegex(text, r"\n1\.5T tokens in [\d.]+ days, \d+ at 2\.5 a GPU and hour\n")
+        for wrong in ("many", "0", "-3B", "15X"):
+            self.assertIn("--tokens:1:17", self.fails(2, "simulate", "gpt2-large", *SAID, "--tokens", wrong).stderr)
+
     def test_all_that_is_missing_is_one_error(self):
         self.assertIn("error: --on, --gpus, --sequence are required", self.fails(2, "simulate", "llama-3-8b").stderr)
         self.assertIn("error: --on is required", self.fails(2, "scale", "gpt2-large").stderr)

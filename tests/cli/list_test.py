@@ -206,6 +206,15 @@ class ShowTest(cli.CliTest):
         self.assertIn("'own' is the name of several: models, configs", self.fails(2, "show", "own", **own).stderr)
         self.assertIn("# of configs\n", self.ok("show", "own", "--kind", "configs", **own).stdout)
 
+    def test_help_of_a_key(self):
+        text = self.ok("help", "ddp.bucket_cap").stdout
+        self.assertTrue(text.startswith("ddp.bucket_cap: "))
+        self.assertIn("bucket_cap_mb", text)
+        self.assertTrue(self.ok("help", "gpus").stdout.startswith("cluster.world_size: "))
+        self.assertIn("no key is called 'ddp.bucket_caq'", self.fails(2, "help", "ddp.bucket_caq").stderr)
+        self.assertIn("did you mean 'simulate'?", self.fails(2, "help", "simulte").stderr)
+        self.assertIn("Usage: ddpsim plan", self.ok("help", "plan").stdout)
+
     def test_no_scenario_has_the_name_of_a_model(self):
         """Commands take either in the same place."""
         names = [{line.split()[0] for line in self.ok("list", kind).stdout.splitlines()[1:]} for kind in ("models", "configs")]

@@ -269,6 +269,10 @@ Type<Workload> workload_rows() {
           .key<&Workload::unused_parameters>("unused_parameters", list(text()),
                                              "Parameters that get no gradient")
           .when(kWhole)
+          .key<&Workload::tokens>("tokens", maybe(count()),
+                                  "Of the whole training: how many days it takes, and what it costs")
+          .usually("none")
+          .also({"train_tokens", "training_tokens", "max_tokens"})
           .key<&Workload::frozen>(
               "frozen", list(text(), {1, "no module is named", "write [\"layers.*\"], or remove 'frozen'"}),
               "Modules whose parameters are not trained")
