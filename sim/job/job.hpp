@@ -135,7 +135,7 @@ struct SocketsOfNodes {
 };
 struct Cluster {
   std::optional<std::string> topology, gpu;
-  int world_size = 0;  // 0: as many as the recording says
+  int world_size = 1;
   Placement placement;
   std::variant<AllRanks, TensorParallel, std::vector<Group>> groups;
   std::vector<Override> overrides;

@@ -194,7 +194,7 @@ Type<Cluster> cluster_rows() {
                                    "Nodes and network: a name ('ddpsim list topologies') or a file")
           .usually("required unless `algorithm: measured`")
           .key<&Cluster::world_size>("world_size", whole(1, kLargestWorldSize), "GPUs")
-          .usually("the recording's; required without `workload.recording`")
+          .required()
           .also({"gpus", "num_gpus", "n_gpus"})
           .key<&Cluster::placement>("placement", placement(), "Which GPU each rank runs on")
           .key<&Cluster::groups>("groups", groups(), "Who reduces with whom")

@@ -102,12 +102,10 @@ void settle_strategy(GivenJob& given) {
     if (strategy->traits.is_of_recording) given.job.strategy = {strategy};
 }
 
-// A recording says it, too.
-void settle_world_size(GivenJob& given, bool is_partial) {
-  if (given.has("cluster.world_size") || !given.job.workload.recording.empty()) return;
-  if (!is_partial && given.has("cluster"))
-    throw config::lacks_key(given.at("cluster"), "cluster", "world_size");
-  given.job.cluster.world_size = 1;
+// A recording says it, too: whoever knows that reads the job again with it.
+bool leaves_world_size(const Value& root) {
+  return config::find_at(root, "workload.recording") && config::find_at(root, "cluster") &&
+         !config::find_at(root, "cluster.world_size");
 }
 
 GivenJob read(const Value& root, bool is_partial) {
@@ -115,9 +113,8 @@ GivenJob read(const Value& root, bool is_partial) {
   GivenJob given;
   given.root = root;
   given.places.put("", {root.span, root.span});
-  read_section(job_table(), root, &given.job, {given.places, "", is_partial});
+  read_section(job_table(), root, &given.job, {given.places, "", is_partial || leaves_world_size(root)});
   settle_strategy(given);
-  settle_world_size(given, is_partial);
   return given;
 }
 }  // namespace
@@ -139,7 +136,8 @@ void read_again(GivenJob& given, const std::set<std::string_view>& keys) {
     given.places.forget(key);
     given.places.put(std::string(key), {entry->key_span, entry->value.span});
     row->codec->assign(row->member(usual.get()), row->member(&given.job));
-    row->codec->read(entry->value, row->member(&given.job), {given.places, std::string(key)});
+    row->codec->read(entry->value, row->member(&given.job),
+                     {given.places, std::string(key), leaves_world_size(given.root)});
   }
   settle_strategy(given);
 }
