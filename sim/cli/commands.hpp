@@ -27,7 +27,7 @@ Command topology_import_command();  // a subcommand of `topology`
 Command topology_nccl_command();    // another
 Command trace_command();
 Command trace_import_command();
-Command trace_compare_command();      // a subcommand of `trace`
+Command trace_compare_command();     // a subcommand of `trace`
 Command trace_synthesize_command();  // another
 Command validate_command();
 
