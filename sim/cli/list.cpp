@@ -62,7 +62,8 @@ std::string title_of(const std::string& path) {
 // Models with just its sizes.
 PresetFact also_called(const Transformer& sizes) {
   auto aliases = transformer_aliases(sizes.name);
-  return word("also", aliases.empty() ? "-" : fmt::format("{}", fmt::join(aliases, ", ")));
+  if (aliases.empty()) return {"also", "also", {}, "-"};
+  return word("also", fmt::format("{}", fmt::join(aliases, ", ")));
 }
 
 PresetRow model_row(const std::string& name) {
@@ -78,7 +79,7 @@ PresetRow model_row(const std::string& name) {
             count("layers", "layers", static_cast<std::int64_t>(model.layers->layers.size())),
             count("hidden", "hidden", {}),
             word("kind", "list of layers"),
-            word("also", "-")};
+            PresetFact{"also", "also", {}, "-"}};
   }
   const auto& sizes = *model.transformer;
   bool is_as_long = sizes.positions == Transformer::kAsLongAsTheSequence;

@@ -155,7 +155,7 @@ void check_usual(const Value& root, std::string_view type) {
       throw InputError(entry->value.span, fmt::format("{} are not read", what),
                        "give the model's sizes as kind: transformer");
   };
-  if (type == "opt") refuse("do_layer_norm_before", "true", "norms after attention with a residual");
+  if (type == "opt") refuse("do_layer_norm_before", "true", "OPT's norms after the sum with the residual");
   if (type == "starcoder2") {
     refuse("mlp_type", "default", "StarCoder2's feed-forward layers of another kind");
     refuse("norm_type", "layer_norm", "StarCoder2's norms of another kind");
@@ -178,6 +178,11 @@ bool is_idle(std::string_view key) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> other_family(std::string_view type) {
+  const auto* family = std::ranges::find(kOthers, type, &OtherFamily::type);
+  return family == kOthers.end() ? std::nullopt : std::optional(family->what);
+}
 
 void check_family(const Value& root) {
   const auto* type = root.find("model_type");

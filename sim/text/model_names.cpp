@@ -9,6 +9,7 @@
 
 #include "sim/base/suggest.hpp"
 #include "sim/model/transformer.hpp"
+#include "sim/text/hugging_face_keys.hpp"
 
 namespace ddpsim {
 namespace {
@@ -115,6 +116,15 @@ std::string did_you_mean_model(std::string_view written, std::span<const std::st
   if (!best) best = closest(readings.front(), spelled);
   if (!best) return "";
   return fmt::format("; did you mean '{}'?", std::ranges::find(known, *best, &Known::spelled)->written);
+}
+
+std::optional<std::string> why_not_modelled(std::string_view written) {
+  for (const auto& word : words_of(written))
+    if (auto what = hugging_face::other_family(word))
+      return fmt::format(
+          "'{}' is {}, not one stack of attention blocks: give it as a list of layers (kind: model)", word,
+          *what);
+  return std::nullopt;
 }
 
 bool looks_like_file(std::string_view written) {

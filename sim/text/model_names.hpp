@@ -16,6 +16,9 @@ std::optional<std::string> name_meant_by(std::string_view written, std::span<con
 // "; did you mean 'x'?" or nothing: the closest, aliases among them, without regard to what changes nothing.
 std::string did_you_mean_model(std::string_view written, std::span<const std::string> names);
 
+// Of a family that is no stack of attention blocks ("google-t5/t5-base"): what it is instead.
+std::optional<std::string> why_not_modelled(std::string_view written);
+
 // "model.yaml", "./llama", "runs/config.json": a file is meant, and no name.
 bool looks_like_file(std::string_view written);
 

@@ -135,11 +135,13 @@ namespace {
                      hint_of(*other, kind, word));
   bool is_model = kind == PresetKind::models, may_be_file = word.find_first_of("/.") != std::string::npos;
   auto meant = is_model ? did_you_mean_model(word, names) : did_you_mean(word, names);
-  throw InputError(
-      named.span,
-      may_be_file ? fmt::format("no file '{}', and no {} of that name{}", word, names_of(kind).one, meant)
-                  : fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, meant),
-      fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension", names_of(kind).folder));
+  auto message = may_be_file
+                     ? fmt::format("no file '{}', and no {} of that name{}", word, names_of(kind).one, meant)
+                     : fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, meant);
+  auto why = is_model ? why_not_modelled(word) : std::nullopt;
+  throw InputError(named.span, message,
+                   why.value_or(fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension",
+                                            names_of(kind).folder)));
 }
 
 // A pipe is as good as a file; a folder may have a preset's name.
@@ -153,8 +155,14 @@ bool is_file(const std::string& path) {
 
 std::optional<std::string> preset_file(PresetKind kind, const Located& named) {
   const auto& word = named.text;
+  if (auto name = preset_meant_by(kind, word)) {
+    if (auto file = find_preset(kind, *name)) return file;
+    if (!looks_like_file(word))
+      throw InputError(
+          named.span, fmt::format("'{}' is a transformer by its sizes, and a list of layers is needed", word),
+          "a transformer goes with --model");
+  }
   if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
-  if (auto file = find_preset(kind, word)) return file;
   throw_unknown(kind, named);
 }
 

@@ -132,7 +132,7 @@ TEST(HuggingFaceModels, WhatMayChangeABlockIsRefusedByName) {
   EXPECT_THAT(error_with("model_type: opt, word_embed_proj_dim: 32"),
               ::testing::HasSubstr("'word_embed_proj_dim' may change what a block is, and is not known"));
   EXPECT_THAT(error_with("model_type: opt, do_layer_norm_before: false"),
-              ::testing::HasSubstr("norms after attention with a residual"));
+              ::testing::HasSubstr("OPT's norms after the sum with the residual are not read"));
   EXPECT_THAT(error_with("model_type: phi, qk_layernorm: true"),
               ::testing::HasSubstr("'qk_layernorm' may change what a block is, and is not known"));
   EXPECT_THAT(error_with("model_type: qwen2, mlp_bias: true"),

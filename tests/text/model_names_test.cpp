@@ -84,6 +84,15 @@ TEST(ModelNames, TheClosestAcrossDotsAndDashes) {
   EXPECT_EQ(did_you_mean_model("something-else-entirely", names), "");
 }
 
+TEST(ModelNames, FamiliesThatAreSomethingElse) {
+  EXPECT_EQ(
+      why_not_modelled("google/flan-t5-xl"),
+      "'t5' is an encoder and a decoder, not one stack of attention blocks: give it as a list of layers "
+      "(kind: model)");
+  EXPECT_TRUE(why_not_modelled("state-spaces/mamba-2.8b"));
+  EXPECT_FALSE(why_not_modelled("llama-9"));
+}
+
 TEST(ModelNames, OthersAreWrittenAsTheyAre) {
   EXPECT_EQ(preset_meant_by(PresetKind::gpus, "h100-sxm"), "h100-sxm");
   EXPECT_EQ(preset_meant_by(PresetKind::gpus, "H100-SXM"), std::nullopt);
