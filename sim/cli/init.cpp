@@ -77,7 +77,7 @@ std::optional<std::int64_t> sequence_of(const InitOptions& options, const AnyMod
 
 // As the file that is written has to name it.
 std::string seen_from(const std::string& out, const std::string& name, const std::string& path) {
-  if (name.find_first_of("/.") == std::string::npos) return name;
+  if (path.empty() || name.find_first_of("/.") == std::string::npos) return name;
   return out == "-" ? path : fs::proximate(fs::absolute(path), fs::absolute(out).parent_path()).string();
 }
 
@@ -151,9 +151,7 @@ Job job_of(InitOptions& options, AnyModel& model) {
   if (options.topology.empty())
     options.topology = asked("--on", "On which cluster ('ddpsim list topologies', or a file)?");
   if (!options.gpus) options.gpus = asked_gpus();
-  auto model_path = find_transformer(options.model)
-                        ? std::string()
-                        : preset_path(PresetKind::models, "--model", options.model);
+  auto model_path = model_of_option("--model", options.model).path;
   auto topology_path = preset_path(PresetKind::topologies, "--on", options.topology);
   model = any_model_of("--model", options.model);
   auto gpu = gpu_of(options, topology_path);

@@ -116,8 +116,7 @@ bool is_model(const std::string& word) {
     return kind && std::ranges::count(kind->read_as, "a model") > 0;
   }
   if (find_preset(PresetKind::configs, word)) return false;
-  auto names = preset_names(PresetKind::models);
-  return std::ranges::find(names, word) != names.end();
+  return preset_meant_by(PresetKind::models, word).has_value();
 }
 
 bool says(const config::Value& root, const char* key) {

@@ -59,6 +59,13 @@ std::string title_of(const std::string& path) {
   return comment;
 }
 
+// Models with just its sizes.
+PresetFact also_called(const Transformer& sizes) {
+  auto aliases = transformer_aliases(sizes.name);
+  if (aliases.empty()) return {"also", "also", {}, "-"};
+  return word("also", fmt::format("{}", fmt::join(aliases, ", ")));
+}
+
 PresetRow model_row(const std::string& name) {
   AnyModel model;
   if (const auto* known = find_transformer(name))
@@ -67,17 +74,23 @@ PresetRow model_row(const std::string& name) {
     model = read_any_model(*find_preset(PresetKind::models, name));
   if (!model.transformer) {
     auto elements = static_cast<std::int64_t>(model.layers->elements());
-    return {word("name", name), count("parameters", "parameters", elements),
+    return {word("name", name),
+            count("parameters", "parameters", elements),
             count("layers", "layers", static_cast<std::int64_t>(model.layers->layers.size())),
-            count("hidden", "hidden", {}), word("kind", "list of layers")};
+            count("hidden", "hidden", {}),
+            word("kind", "list of layers"),
+            PresetFact{"also", "also", {}, "-"}};
   }
   const auto& sizes = *model.transformer;
   bool is_as_long = sizes.positions == Transformer::kAsLongAsTheSequence;
   auto kind = is_as_long ? fmt::format("transformer; and {} parameters a token of the sequence", sizes.hidden)
                          : std::string("transformer");
-  return {word("name", name), count("parameters", "parameters", sizes.parameters(0)),
-          count("layers", "layers", sizes.layers), count("hidden", "hidden", sizes.hidden),
-          word("kind", kind)};
+  return {word("name", name),
+          count("parameters", "parameters", sizes.parameters(0)),
+          count("layers", "layers", sizes.layers),
+          count("hidden", "hidden", sizes.hidden),
+          word("kind", kind),
+          also_called(sizes)};
 }
 
 PresetRow gpu_row(const std::string& name) {

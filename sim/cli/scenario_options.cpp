@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -12,6 +13,7 @@
 #include "sim/base/one_line.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/read_files.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_text.hpp"
@@ -24,6 +26,19 @@ namespace ddpsim::cli {
 namespace {
 
 constexpr std::array<std::string_view, 5> kToStandardOutput{"--json", "--csv", "--out", "--svg", "--dot"};
+
+// A word that is neither a file nor a name: of what it may have been meant to be.
+void check_name(const std::string& word) {
+  std::error_code unreadable;
+  if (std::filesystem::exists(word, unreadable) || word.find('/') != std::string::npos) return;
+  auto any = names_of_any_kind();
+  if (std::ranges::find(any, word) != any.end() || word.ends_with(".yaml") || word.ends_with(".json")) return;
+  auto names = names_of(PresetKind::configs)();
+  std::ranges::move(names_of(PresetKind::models)(), std::back_inserter(names));
+  throw InputError(
+      fmt::format("FILE: no scenario and no model of the name '{}'{}", word, did_you_mean(word, names)),
+      "'ddpsim list configs' and 'ddpsim list models' list them; a path has a '/' or an extension");
+}
 
 config::Value empty_scenario(const std::string& launch_file) {
   config::Value root;
@@ -49,6 +64,7 @@ void ScenarioOptions::add_file_to(Command& command) {
     is_launched = file.empty();
     is_model = takes_models && !is_launched && cli::is_model(file);
     if (is_launched) file = launched->path;
+    if (takes_models && !is_launched && !is_model) check_name(file);
     if (!is_launched && !is_model) file = preset_path(PresetKind::configs, "FILE", file);
     run();
   };

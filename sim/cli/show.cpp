@@ -12,6 +12,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/config/value.hpp"
+#include "sim/text/model_names.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/transformer_file.hpp"
 
@@ -65,32 +66,30 @@ std::string text_of(PresetKind kind, const std::string& name) {
   return write_transformer(transformer_named(name));
 }
 
-bool is_there(PresetKind kind, const std::string& name) {
-  auto names = preset_names(kind);
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void show(const ShowOptions& options) {
   auto kinds = preset_kinds();
   if (!options.kind.empty()) kinds = {preset_kind(options.kind)};
-  std::vector<PresetKind> found;
+  std::vector<std::pair<PresetKind, std::string>> found;
   std::vector<std::string> known, kinds_found;
   for (auto kind : kinds) {
     auto names = preset_names(kind);
     known.insert(known.end(), names.begin(), names.end());
-    if (!is_there(kind, options.name)) continue;
-    found.push_back(kind);
+    auto meant = preset_meant_by(kind, options.name);
+    if (!meant) continue;
+    found.emplace_back(kind, *std::move(meant));
     kinds_found.push_back(folder_of(kind));
   }
-  if (found.empty())
-    throw InputError(
-        fmt::format("nothing has the name '{}'{}", options.name, did_you_mean(options.name, known)),
-        "'ddpsim list KIND' says what has one");
+  if (found.empty()) {
+    auto meant = did_you_mean(options.name, known);
+    if (meant.empty()) meant = did_you_mean_model(options.name, preset_names(PresetKind::models));
+    throw InputError(fmt::format("nothing has the name '{}'{}", options.name, meant),
+                     "'ddpsim list KIND' says what has one");
+  }
   if (found.size() > 1)
     throw InputError(
         fmt::format("'{}' is the name of several: {}", options.name, fmt::join(kinds_found, ", ")),
         fmt::format("say which: --kind {}", kinds_found.front()));
-  fmt::print("{}", text_of(found.front(), options.name));
+  fmt::print("{}", text_of(found.front().first, found.front().second));
 }
 
 }  // namespace

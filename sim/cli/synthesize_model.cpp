@@ -33,8 +33,8 @@ GivenJob job_of(const ModelOptions& options) {
   auto path_of = [](PresetKind kind, const char* option, const std::string& given) {
     return scalar(option, preset_path(kind, option, given));
   };
-  add("model", find_transformer(options.model) ? scalar("--model", options.model)
-                                               : path_of(PresetKind::models, "--model", options.model));
+  auto model = model_of_option("--model", options.model);
+  add("model", scalar("--model", model.sizes ? model.sizes->name : model.path));
   add("micro_batch", scalar("--batch", fmt::format("{}", options.micro_batch)));
   if (options.sequence) add("sequence", scalar("--sequence", fmt::format("{}", *options.sequence)));
   if (options.dtype) add("dtype", scalar("--dtype", *options.dtype));
@@ -81,7 +81,7 @@ SynthesizedModel synthesize_model(const ModelOptions& options) {
         "nothing says which GPU computes the model",
         "give --gpu h100-sxm; without a GPU only a list of layers (--layers) with the times of both "
         "passes can be spread");
-  const auto* named = find_transformer(options.model);
+  const auto* named = model_of_option("--model", options.model).sizes;
   if (named && named->positions <= 0 && !options.sequence)
     throw InputError(fmt::format("{} takes sequences of any length", named->name),
                      "give the tokens of a sample: --sequence 4096");

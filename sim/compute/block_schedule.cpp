@@ -1,12 +1,14 @@
 #include "sim/compute/block_schedule.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace ddpsim {
 namespace {
 
-// A norm's place in its block is told by how many came before it.
-BlockStage stage_of(ModuleRole role, int norms_before) {
+// A norm's place in its block is told by what came before it: one after the feed-forward layer ends its
+// stage.
+BlockStage stage_of(ModuleRole role, BlockStage of_norms) {
   switch (role) {
     case ModuleRole::query_key_value:
     case ModuleRole::attention_down:
@@ -22,7 +24,7 @@ BlockStage stage_of(ModuleRole role, int norms_before) {
     case ModuleRole::experts_out:
       return BlockStage::feed_forward_out;
     default:
-      return norms_before == 0 ? BlockStage::first_norm : BlockStage::second_norm;
+      return of_norms;
   }
 }
 
@@ -30,10 +32,13 @@ BlockStage stage_of(ModuleRole role, int norms_before) {
 
 std::vector<BlockStage> stages_of(const TransformerPart& block) {
   std::vector<BlockStage> stages;
-  int norms = 0;
+  auto of_norms = BlockStage::first_norm;
   for (const auto& module : block.modules) {
-    stages.push_back(stage_of(module.role, norms));
-    norms += module.role == ModuleRole::norm ? 1 : 0;
+    stages.push_back(stage_of(module.role, of_norms));
+    if (module.role == ModuleRole::feed_forward_out || module.role == ModuleRole::experts_out)
+      of_norms = BlockStage::feed_forward_out;
+    else
+      of_norms = std::max(of_norms, BlockStage::second_norm);
   }
   return stages;
 }

@@ -93,11 +93,12 @@ KeptBytes kept_bytes(const Transformer& model, const StepShape& shape, double by
     return (ffn_values(model, setup.use, of_experts) - 1) * bytes + input;
   };
   KeptBytes kept{};
-  kept.norm_inputs = 2 * (shape.casts_gradients ? 4 : bytes) * h / split;
-  kept.matrix_inputs = 2 * input * h / split;
+  auto norms = static_cast<double>(model.block_norms());
+  kept.norm_inputs = norms * (shape.casts_gradients ? 4 : bytes) * h / split;
+  kept.matrix_inputs = std::min(norms, 2.0) * input * h / split;
   if (setup.use.dropout) kept.masks = 2 * h / split;
   kept.heads = bytes * (query + keys_values + output) + (setup.float8_inputs ? output : 0);
-  if (model.head_norms) kept.heads += bytes * static_cast<double>(of.query + of.key) / t;
+  if (model.head_norms != HeadNorms::none) kept.heads += bytes * static_cast<double>(of.query + of.key) / t;
   if (is_latent) {
     const auto& latent = model.latent;
     kept.latents = (bytes + input) * static_cast<double>(latent.query_rank + latent.rank) +

@@ -23,6 +23,9 @@ constexpr double kForwardRotaryShare =
 constexpr double kForwardScorePasses = 5.25, kBackwardScorePasses = 6.25;
 // Passes over the hidden values of a block, half of them around each norm.
 constexpr double kForwardHiddenPasses = 11, kBackwardHiddenPasses = 17, kBackwardActivation = 1.6;
+// Of each norm beyond the usual two: reads and writes; backward reads its input and a gradient, writes one.
+constexpr double kForwardNormPasses = 2, kBackwardNormPasses = 3;
+constexpr int kForwardNormKernels = 1, kBackwardNormKernels = 2;
 
 Seconds& at(StageTimes& times, BlockStage stage) {
   return times[static_cast<std::size_t>(stage)];
@@ -175,6 +178,7 @@ void TransformerTimes::add_traffic(BlockKind kind, bool is_forward, StageTimes& 
   double elementwise = law_.software().elementwise;
   double split = shape_.sequence_parallel ? shape_.tensor : 1;
   double hidden_passes = is_forward ? kForwardHiddenPasses : kBackwardHiddenPasses;
+  hidden_passes += (is_forward ? kForwardNormPasses : kBackwardNormPasses) * more_norms();
   auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
   at(device, BlockStage::first_norm) += norm;
   at(device, BlockStage::second_norm) += norm;
@@ -220,9 +224,10 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
   at(pass.device, BlockStage::attention) = attention_forward(kind);
   add_traffic(kind, true, pass.device);
   if (shape_.casts_gradients) add_casts(kind, software.weight_cast, pass.device);
-  pass.kernels =
-      kernels(static_cast<int>(all.size()), attention_kernels(is_flash(kind) ? 1 : 5, true),
-              kForwardOthers + (kind.has_experts ? kForwardRoutingOthers : 0), kForwardRotaryOthers);
+  pass.kernels = kernels(
+      static_cast<int>(all.size()), attention_kernels(is_flash(kind) ? 1 : 5, true),
+      kForwardOthers + kForwardNormKernels * more_norms() + (kind.has_experts ? kForwardRoutingOthers : 0),
+      kForwardRotaryOthers);
   if (kind.has_experts) pass.kernels = expert_launches(true).value_or(pass.kernels);
   return pass;
 }
@@ -253,9 +258,10 @@ BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& traine
   at(pass.device, BlockStage::attention) = attention;
   add_traffic(kind, false, pass.device);
   if (shape_.casts_gradients) add_casts(kind, kCastBytes, pass.device);
-  pass.kernels =
-      kernels(products, attention_kernels(is_flash(kind) ? 2 : 8, false),
-              kBackwardOthers + (kind.has_experts ? kBackwardRoutingOthers : 0), kBackwardRotaryOthers);
+  pass.kernels = kernels(
+      products, attention_kernels(is_flash(kind) ? 2 : 8, false),
+      kBackwardOthers + kBackwardNormKernels * more_norms() + (kind.has_experts ? kBackwardRoutingOthers : 0),
+      kBackwardRotaryOthers);
   if (kind.has_experts) pass.kernels = expert_launches(false).value_or(pass.kernels);
   return pass;
 }

@@ -251,6 +251,7 @@ class TransformerTimes {
   // Of a block with experts: what the host takes for it, as so many launches; none: they are counted.
   [[nodiscard]] std::optional<int> expert_launches(bool is_forward) const;
   [[nodiscard]] bool is_flash(BlockKind kind) const;
+  [[nodiscard]] int more_norms() const { return static_cast<int>(model_.block_norms()) - 2; }
   [[nodiscard]] int kernels(int products, int attention, int others, int rotary) const;
   [[nodiscard]] BlockPass forward(BlockKind kind) const;
   [[nodiscard]] BlockPass backward(BlockKind kind, const TrainedShares& trained) const;

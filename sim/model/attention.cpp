@@ -1,5 +1,6 @@
 // What attention of each kind is made of: transformers' modeling_deepseek_v3.py (latent),
-// modeling_qwen3_next.py (linear), modeling_qwen3.py (norms of heads), modeling_gpt_oss.py (sinks).
+// modeling_qwen3_next.py (linear), modeling_qwen3.py (norms of heads),
+// modeling_olmo2.py (norms of all of them), modeling_gpt_oss.py (sinks).
 #include "sim/model/attention.hpp"
 
 #include <algorithm>
@@ -55,9 +56,11 @@ std::int64_t Transformer::attention_vectors(AttentionKind kind) const {
   if (kind == AttentionKind::linear)
     return linear.conv * (2 * linear.key_width() + linear.value_width()) + 2 * linear.value_heads +
            linear.value_dim;
-  std::int64_t all = (head_norms ? 2 * head_dim : 0) + (sinks ? heads : 0);
-  if (biases != Biases::none) all += query_width() * (query_gate ? 2 : 1) + 2 * key_width();
-  if (biases == Biases::all || biases == Biases::attention) all += hidden;
+  std::int64_t all = sinks ? heads : 0;
+  if (head_norms == HeadNorms::each) all += 2 * head_dim;
+  if (head_norms == HeadNorms::all) all += query_width() + key_width();
+  if (queries_have_bias()) all += query_width() * (query_gate ? 2 : 1) + 2 * key_width();
+  if (attention_output_has_bias()) all += hidden;
   return all;
 }
 

@@ -86,11 +86,11 @@ std::int64_t Transformer::expert_parameters() const {
 }
 
 std::int64_t Transformer::block_parameters(BlockKind kind) const {
-  std::int64_t all = attention_vectors(kind.attention) + 2 * norm_parameters();
+  std::int64_t all = attention_vectors(kind.attention) + block_norms() * norm_parameters();
   for (const auto& matrix : attention_matrices(kind.attention)) all += matrix.inputs * matrix.outputs;
   if (!kind.has_experts) {
     all += feed_forward_matrices() * hidden * ffn;
-    return biases == Biases::all ? all + (feed_forward_matrices() - 1) * ffn + hidden : all;
+    return feed_forward_has_bias() ? all + (feed_forward_matrices() - 1) * ffn + hidden : all;
   }
   all += expert_parameters() + hidden * experts.count + feed_forward_matrices() * hidden * shared_width();
   return all + (experts.router_bias ? experts.count : 0) +

@@ -14,7 +14,18 @@ namespace ddpsim {
 
 // Which linear layers have biases. attention: its output's, too. All: LayerNorms have them, too, and the head
 // has none.
-enum class Biases { none, qkv, attention, all };
+enum class Biases { none, qkv, attention, feed_forward, all };
+
+// Where a block has norms: before attention and feed-forward layer, after each, both; or one before both of
+// them, which are computed side by side.
+enum class BlockNorms { before, after, both, one };
+inline constexpr Names<BlockNorms, 4> kBlockNormsNames{{{"before", BlockNorms::before},
+                                                        {"after", BlockNorms::after},
+                                                        {"both", BlockNorms::both},
+                                                        {"one", BlockNorms::one}}};
+
+// Norms of queries and keys: of each head, by weights of its width; of all together, by weights of theirs.
+enum class HeadNorms { none, each, all };
 
 // A mixture of experts: feed-forward layers of which a router sends each token to some.
 struct Experts {
@@ -51,7 +62,8 @@ struct Transformer {
   std::int64_t positions = 0;
   bool gated =
       false;  // feed-forward with a gate (SwiGLU): three matrices; its norms are RMSNorms, without bias
-  bool tied = true;  // the head's matrix is the token embedding
+  bool rotary = false;  // rotary embeddings though nothing is gated
+  bool tied = true;     // the head's matrix is the token embedding
   Biases biases = Biases::all;
   bool causal = true;                 // a token attends to those before it only
   std::int64_t extra_parameters = 0;  // of the head and the embedding, that nothing above counts
@@ -59,7 +71,9 @@ struct Transformer {
   std::int64_t window = 0;  // tokens of attention's window
   LatentAttention latent = {};
   LinearAttention linear = {};
-  bool head_norms = false;  // of queries and keys, a head's width each
+  HeadNorms head_norms = HeadNorms::none;
+  BlockNorms norms = BlockNorms::before;
+  bool norm_bias = false;   // of LayerNorms, though not all linear layers have biases
   bool query_gate = false;  // the query's matrix makes as much again, which weighs the output
   bool sinks = false;       // a number a head, beside the scores
   // In order; empty: all of usual_kind().
@@ -70,9 +84,20 @@ struct Transformer {
   [[nodiscard]] std::int64_t query_width() const { return heads * head_dim; }
   [[nodiscard]] std::int64_t key_width() const { return kv_heads * head_dim; }
   [[nodiscard]] std::int64_t feed_forward_matrices() const { return gated ? 3 : 2; }
-  // As models with a gate have.
-  [[nodiscard]] bool has_rotary_embeddings() const { return gated && positions == 0; }
-  [[nodiscard]] bool norms_have_bias() const { return biases == Biases::all && !gated; }
+  [[nodiscard]] bool has_rotary_embeddings() const { return rotary || (gated && positions == 0); }
+  [[nodiscard]] bool queries_have_bias() const {
+    return biases != Biases::none && biases != Biases::feed_forward;
+  }
+  [[nodiscard]] bool attention_output_has_bias() const {
+    return biases == Biases::all || biases == Biases::attention;
+  }
+  [[nodiscard]] bool feed_forward_has_bias() const {
+    return biases == Biases::all || biases == Biases::feed_forward;
+  }
+  [[nodiscard]] bool norms_have_bias() const { return norm_bias || (biases == Biases::all && !gated); }
+  [[nodiscard]] std::int64_t block_norms() const {
+    return norms == BlockNorms::one ? 1 : norms == BlockNorms::both ? 4 : 2;
+  }
   // Of one norm, as the last one is.
   [[nodiscard]] std::int64_t norm_parameters() const { return hidden * (norms_have_bias() ? 2 : 1); }
   [[nodiscard]] std::int64_t position_rows(std::int64_t sequence) const {
@@ -117,6 +142,8 @@ struct Transformer {
 
 // Models known by name, each with its source where it stands.
 std::span<const Transformer> transformer_presets();
+// Other names of models with just its sizes; empty: it is not known, or has none.
+std::span<const std::string> transformer_aliases(std::string_view name);
 std::span<const Transformer> gpt2_presets();  // GPT-2's among them
 // Null: none of that name.
 const Transformer* find_transformer(std::string_view name,

@@ -1,6 +1,7 @@
 #include "sim/model/transformer_modules.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 
@@ -148,19 +149,22 @@ void add_linear_attention(Registry& registry, const Transformer& model, const st
 
 void add_attention(Registry& registry, const Transformer& model, const std::string& name,
                    std::vector<TransformerModule>& modules) {
-  bool has_output_bias = model.biases == Biases::all || model.biases == Biases::attention;
   auto qkv = [&](const char* matrix, std::int64_t outputs) {
     modules.push_back(registry.linear(ModuleRole::query_key_value, name + matrix, model.hidden, outputs,
-                                      model.biases != Biases::none));
+                                      model.queries_have_bias()));
   };
   qkv(".q_proj", model.query_width() * (model.query_gate ? 2 : 1));
   qkv(".k_proj", model.key_width());
   qkv(".v_proj", model.key_width());
   auto output = registry.linear(ModuleRole::attention_output, name + ".o_proj", model.query_width(),
-                                model.hidden, has_output_bias);
-  if (model.head_norms)
-    for (const char* norm : {".q_norm.weight", ".k_norm.weight"})
-      modules.push_back(registry.of_attention(name + norm, model.head_dim));
+                                model.hidden, model.attention_output_has_bias());
+  if (model.head_norms != HeadNorms::none) {
+    bool is_each = model.head_norms == HeadNorms::each;
+    modules.push_back(
+        registry.of_attention(name + ".q_norm.weight", is_each ? model.head_dim : model.query_width()));
+    modules.push_back(
+        registry.of_attention(name + ".k_norm.weight", is_each ? model.head_dim : model.key_width()));
+  }
   if (model.sinks) modules.push_back(registry.of_attention(name + ".sinks", model.heads));
   modules.push_back(std::move(output));
 }
@@ -172,61 +176,99 @@ void add_attention_of(Registry& registry, const Transformer& model, AttentionKin
   add_attention(registry, model, name, modules);
 }
 
+void add_fused_attention(Registry& registry, const Transformer& model, AttentionKind kind,
+                         const std::string& name, std::vector<TransformerModule>& modules) {
+  bool is_fused = kind == AttentionKind::full || kind == AttentionKind::window;
+  if (!is_fused || model.head_norms != HeadNorms::none || model.query_gate || model.sinks)
+    return add_attention_of(registry, model, kind, name, modules);
+  auto query = model.query_width();
+  modules.push_back(registry.linear(ModuleRole::query_key_value, name + ".c_attn", model.hidden,
+                                    query + 2 * model.key_width(), model.queries_have_bias()));
+  modules.push_back(registry.linear(ModuleRole::attention_output, name + ".c_proj", query, model.hidden,
+                                    model.attention_output_has_bias()));
+}
+
 // A statement a module: the order of evaluation is the order of registration.
 TransformerPart fused_block(Registry& registry, const Transformer& model, int index) {
   auto name = fmt::format("transformer.h.{}", index);
-  auto query = model.query_width();
-  bool has_bias = model.biases == Biases::all;
   TransformerPart part{Kind::block, index, {}};
   auto& modules = part.modules;
-  modules.push_back(registry.norm(name + ".ln_1"));
+  auto norm = [&](const char* what, std::initializer_list<BlockNorms> of) {
+    if (std::ranges::count(of, model.norms)) modules.push_back(registry.norm(name + what));
+  };
+  norm(".ln_1", {BlockNorms::before, BlockNorms::both, BlockNorms::one});
   auto kind = model.kind_of(index);
-  bool is_fused = kind.attention == AttentionKind::full || kind.attention == AttentionKind::window;
-  if (is_fused && !model.head_norms && !model.query_gate && !model.sinks) {
-    modules.push_back(registry.linear(ModuleRole::query_key_value, name + ".attn.c_attn", model.hidden,
-                                      query + 2 * model.key_width(), model.biases != Biases::none));
-    modules.push_back(registry.linear(ModuleRole::attention_output, name + ".attn.c_proj", query,
-                                      model.hidden, has_bias || model.biases == Biases::attention));
-  } else {
-    add_attention_of(registry, model, kind.attention, name + ".attn", modules);
-  }
-  modules.push_back(registry.norm(name + ".ln_2"));
+  add_fused_attention(registry, model, kind.attention, name + ".attn", modules);
+  norm(".ln_1_post", {BlockNorms::after, BlockNorms::both});
+  norm(".ln_2", {BlockNorms::before, BlockNorms::both});
   if (kind.has_experts) {
     add_experts(registry, model, name, modules);
-    return part;
+  } else {
+    bool has_bias = model.feed_forward_has_bias();
+    modules.push_back(
+        registry.linear(ModuleRole::feed_forward_in, name + ".mlp.c_fc", model.hidden, model.ffn, has_bias));
+    modules.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.c_proj", model.ffn,
+                                      model.hidden, has_bias));
   }
-  modules.push_back(
-      registry.linear(ModuleRole::feed_forward_in, name + ".mlp.c_fc", model.hidden, model.ffn, has_bias));
-  modules.push_back(
-      registry.linear(ModuleRole::feed_forward_out, name + ".mlp.c_proj", model.ffn, model.hidden, has_bias));
+  norm(".ln_2_post", {BlockNorms::after, BlockNorms::both});
   return part;
+}
+
+void add_gated_feed_forward(Registry& registry, const Transformer& model, const std::string& name,
+                            std::vector<TransformerModule>& modules) {
+  bool has_bias = model.feed_forward_has_bias();
+  for (const char* matrix : {".mlp.gate_proj", ".mlp.up_proj"})
+    modules.push_back(
+        registry.linear(ModuleRole::feed_forward_in, name + matrix, model.hidden, model.ffn, has_bias));
+  modules.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn,
+                                    model.hidden, has_bias));
+}
+
+// In the order of registration, by where they are: before attention, after it, before the feed-forward layer,
+// after it (transformers, modeling_llama.py, modeling_gemma2.py, modeling_olmo2.py; where there are two, the
+// one that follows attention and precedes the feed-forward layer has the name of the former).
+struct BlockNormNames {
+  const char *before_attention = nullptr, *after_attention = nullptr, *before_feed_forward = nullptr,
+             *after_feed_forward = nullptr;
+};
+BlockNormNames block_norm_names(BlockNorms norms) {
+  constexpr const char *input = ".input_layernorm", *middle = ".post_attention_layernorm",
+                       *inner = ".pre_feedforward_layernorm", *last = ".post_feedforward_layernorm";
+  switch (norms) {
+    case BlockNorms::before:
+      return {input, nullptr, middle, nullptr};
+    case BlockNorms::after:
+      return {nullptr, middle, nullptr, last};
+    case BlockNorms::both:
+      return {input, middle, inner, last};
+    case BlockNorms::one:
+      break;
+  }
+  return {input, nullptr, nullptr, nullptr};
 }
 
 TransformerPart gated_block(Registry& registry, const Transformer& model, int index) {
   auto name = fmt::format("model.layers.{}", index);
   auto kind = model.kind_of(index);
-  bool has_bias = model.biases == Biases::all;
-  auto feed_forward = [&](const char* matrix) {
-    return registry.linear(ModuleRole::feed_forward_in, fmt::format("{}.mlp.{}", name, matrix), model.hidden,
-                           model.ffn, has_bias);
-  };
-  std::vector<TransformerModule> attention, last;
+  std::vector<TransformerModule> attention, feed_forward;
   add_attention_of(registry, model, kind.attention,
                    name + (kind.attention == AttentionKind::linear ? ".linear_attn" : ".self_attn"),
                    attention);
-  if (kind.has_experts) {
-    add_experts(registry, model, name, last);
-  } else {
-    last.push_back(feed_forward("gate_proj"));
-    last.push_back(feed_forward("up_proj"));
-    last.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn,
-                                   model.hidden, has_bias));
-  }
-  TransformerPart part{Kind::block, index, {registry.norm(name + ".input_layernorm")}};
-  auto between = registry.norm(name + ".post_attention_layernorm");
-  std::ranges::move(attention, std::back_inserter(part.modules));
-  part.modules.push_back(std::move(between));
-  std::ranges::move(last, std::back_inserter(part.modules));
+  if (kind.has_experts)
+    add_experts(registry, model, name, feed_forward);
+  else
+    add_gated_feed_forward(registry, model, name, feed_forward);
+  TransformerPart part{Kind::block, index, {}};
+  auto names = block_norm_names(model.norms);
+  auto norm = [&](const char* what) {
+    std::vector<TransformerModule> one;
+    if (what) one.push_back(registry.norm(name + what));
+    return one;
+  };
+  auto before = norm(names.before_attention), after = norm(names.after_attention),
+       inner = norm(names.before_feed_forward), last = norm(names.after_feed_forward);
+  for (auto* some : {&before, &attention, &after, &inner, &feed_forward, &last})
+    std::ranges::move(*some, std::back_inserter(part.modules));
   return part;
 }
 

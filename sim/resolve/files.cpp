@@ -38,6 +38,13 @@ struct PathKey {
   auto operator<=>(const PathKey&) const = default;
 };
 
+struct ModelPlaceKey {
+  using Value = NamedModel;
+  std::string name;
+  bool is_typed;
+  auto operator<=>(const ModelPlaceKey&) const = default;
+};
+
 template <class T, class Read>
 std::shared_ptr<const T> read_once(Files& files, const std::string& path, const Read& read) {
   return files.once(FileKey<T>{path}, [&] { return std::make_shared<const T>(read(path)); });
@@ -97,6 +104,18 @@ std::string Files::path_of(PresetKind kind, const Located& name_or_path) {
     if (!std::filesystem::is_regular_file(path, unreadable))
       path = preset_file(kind, name_or_path).value_or(path);
     return existing(path, name_or_path);
+  });
+}
+
+NamedModel Files::model(const Located& name_or_path) {
+  return once(ModelPlaceKey{name_or_path.text, name_or_path.span.is_typed()}, [&] {
+    // A file beside the scenario comes before a model of that name.
+    auto path = full_path(name_or_path, path_);
+    stamp_file(path);
+    std::error_code unreadable;
+    if (!std::filesystem::is_regular_file(path, unreadable))
+      if (auto named = find_named_model(name_or_path)) return *std::move(named);
+    return NamedModel{nullptr, existing(path, name_or_path)};
   });
 }
 

@@ -57,6 +57,7 @@ class Files {
   // such file.
   [[nodiscard]] std::string path_of(const Located& path) const;
   std::string path_of(PresetKind kind, const Located& name_or_path);
+  NamedModel model(const Located& name_or_path);
 
   // Of paths to open. Throw InputError.
   KnownGpu gpu(const std::string& path);

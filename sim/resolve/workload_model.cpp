@@ -23,14 +23,18 @@ AnyModel hugging_face(const Value& root, const std::string& name) {
   return model;
 }
 
+AnyModel model_of(const NamedModel& named) {
+  return named.sizes ? AnyModel{*named.sizes, {}} : read_any_model(named.path);
+}
+
 }  // namespace
 
 AnyModel described_model(const Value& value, Files& files) {
   if (value.kind == Value::Kind::map)
     return is_hugging_face_config(value) ? hugging_face(value, "model")
                                          : AnyModel{read_transformer(value, "model"), {}};
-  if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
-  return read_any_model(files.path_of(PresetKind::models, value.located()));
+  config::as_string(value);
+  return model_of(files.model(value.located()));
 }
 
 namespace {
@@ -240,8 +244,7 @@ AnyModel read_any_model(const std::string& path) {
 }
 
 AnyModel any_model_of(const std::string& option, const std::string& name_or_path) {
-  if (const auto* known = find_transformer(name_or_path)) return {*known, {}};
-  return read_any_model(preset_path(PresetKind::models, option, name_or_path));
+  return model_of(model_of_option(option, name_or_path));
 }
 
 std::int64_t own_sequence(const AnyModel& model) {

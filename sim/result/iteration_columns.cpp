@@ -245,6 +245,8 @@ const Columns<M> kIterationColumns{
     {"tokens_per_s", &M::tokens_per_s, kSomeJson | kStudy},
     {"tokens_per_s", tokens_of_model, kSomeCsv},
     {"tokens_per_s_per_gpu", tokens_of_gpu, kSomeJson},
+    {"model_parameters", of(&M::model, &ModelSize::parameters), kSomeJson},
+    {"active_parameters", of(&M::model, &ModelSize::active), kSomeJson},
     {"model_flops_per_s_per_gpu", of(&M::compute, &ComputeRates::model), kSomeJson},
     {"mfu", of(&M::compute, &ComputeRates::mfu), kSome | kStudy},
     {"hfu", of(&M::compute, &ComputeRates::hfu), kSomeJson},

@@ -49,6 +49,11 @@ struct OperationMetrics {
   Seconds busy = {}, exposed = {};  // in flight; while compute waited
 };
 
+// Of a transformer, wherever its parameters are; active: of those a token meets.
+struct ModelSize {
+  std::int64_t parameters = 0, active = 0;
+};
+
 // Of a GPU, for a model whose operations are counted.
 struct ComputeRates {
   FlopsPerSecond model;     // of forward and backward
@@ -149,6 +154,7 @@ struct IterationMetrics {
   std::optional<double> tokens_per_s =
       std::nullopt;  // of the reported group; where the trace has a sequence length
   std::optional<ComputeRates> compute = std::nullopt;
+  std::optional<ModelSize> model = std::nullopt;
   std::optional<MemoryMetrics> memory = std::nullopt;
   std::optional<double> price = std::nullopt;  // of a GPU and hour
   std::optional<double> training_tokens = std::nullopt;

@@ -80,10 +80,14 @@ std::string JobKeys::named(const std::string& word, const std::string& file, boo
   auto [known, is_new] = named_.try_emplace(folder.string() + '\n' + word);
   if (!is_new || word.empty()) return known->second;
   std::string found = fingerprint((folder / word).lexically_normal().string());
+  auto add = [&](PresetKind kind, const std::string& name) {
+    if (auto preset = find_preset(kind, name)) found += fingerprint(*preset);
+  };
   if (found.empty() && word.find_first_of("/.") == std::string::npos)
-    for (auto kind : {PresetKind::topologies, PresetKind::gpus, PresetKind::models, PresetKind::software,
-                      PresetKind::fabrics})
-      if (auto preset = find_preset(kind, word)) found += fingerprint(*preset);
+    for (auto kind : {PresetKind::topologies, PresetKind::gpus, PresetKind::software, PresetKind::fabrics})
+      add(kind, word);
+  if (found.empty())
+    if (auto model = preset_meant_by(PresetKind::models, word)) add(PresetKind::models, *model);
   return named_[folder.string() + '\n' + word] = found.empty() ? "" : " " + found;
 }
 

@@ -166,6 +166,8 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
         FlopsPerSecond(work.model.value() * rate),
         FlopsPerSecond((work.model + scenario.recomputed_share() * work.recomputed).value() * rate),
         work.peak};
+    auto sequence = step->step.shape.sequence;
+    metrics.model = {step->model.parameters(sequence), step->model.active_parameters(sequence)};
   }
   if (auto held = scenario.memory()) {
     const auto& gpu = scenario.gpu_of_law();

@@ -10,6 +10,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/text/hugging_face_blocks.hpp"
+#include "sim/text/hugging_face_families.hpp"
 #include "sim/text/hugging_face_keys.hpp"
 #include "sim/text/hugging_face_values.hpp"
 #include "sim/text/transformer_file.hpp"
@@ -25,12 +26,6 @@ bool is_one_of(const std::string& word, const std::array<const char*, n>& words)
 }
 
 constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
-constexpr std::array kGatedModels{"gemma", "gemma2", "gemma3_text"};
-constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "roberta", "mpt"};
-constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "roberta", "mpt"};
-// Whose heads have norms of queries and keys with parameters (modeling_qwen3.py and others of that time);
-// Llama 4's have none.
-constexpr std::array kHeadNorms{"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text"};
 
 // The text model of a wrapper of several, or the file itself.
 Value text_model(const Value& root) {
@@ -80,31 +75,44 @@ void read_latent(const Value& root, Transformer& model) {
   model.head_dim = latent.nope + latent.rope;
 }
 
-void read_heads(const Value& root, Transformer& model) {
-  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
-  model.heads = as_size(heads);
-  if (size_of(root, {"kv_lora_rank"}) > 0) return read_latent(root, model);
-  bool is_multi_query = type_of(root) == "falcon" && is_true(first(root, {"multi_query"}), true);
-  const auto* kv_heads = kv_heads_of(root);
-  model.kv_heads = kv_heads ? as_size(*kv_heads) : is_multi_query ? 1 : model.heads;
-  const auto* head_dim = first(root, {"head_dim"});
-  if (!head_dim && model.hidden % model.heads != 0)
-    throw InputError(heads.span,
-                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
-                     "give its sizes as kind: transformer, with head_dim");
-  model.head_dim = head_dim ? as_size(*head_dim) : model.hidden / model.heads;
+std::int64_t size_or(const Value& root, Keys keys, std::int64_t usual) {
+  return usual > 0 && !first(root, keys) ? usual : as_size(needed(root, keys));
 }
 
-Biases biases_of(const Value& root, const std::string& type, bool is_gated) {
+void read_heads(const Value& root, const Family& family, Transformer& model) {
+  const Keys names{"num_attention_heads", "n_head", "n_heads"};
+  model.heads = size_or(root, names, family.heads);
+  if (size_of(root, {"kv_lora_rank"}) > 0) return read_latent(root, model);
+  bool is_multi_query = family.type == "falcon" && is_true(first(root, {"multi_query"}), true);
+  const auto* kv_heads = kv_heads_of(root);
+  auto usual = is_multi_query ? 1 : family.kv_heads > 0 ? family.kv_heads : model.heads;
+  model.kv_heads = kv_heads ? as_size(*kv_heads) : usual;
+  const auto* head_dim = first(root, {"head_dim"});
+  if (!head_dim && family.head_dim == 0 && model.hidden % model.heads != 0)
+    throw InputError(needed(root, names).span,
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
+                     "give its sizes as kind: transformer, with head_dim");
+  model.head_dim = head_dim              ? as_size(*head_dim)
+                   : family.head_dim > 0 ? family.head_dim
+                                         : model.hidden / model.heads;
+}
+
+Biases biases_of(const Value& root, const Family& family, bool is_gated) {
   const auto *bias = first(root, {"attention_bias", "use_bias", "bias"}), *no_bias = first(root, {"no_bias"});
-  bool is_biased = bias      ? config::as_bool(*bias)
-                   : no_bias ? !config::as_bool(*no_bias)
-                             : is_one_of(type, kBiasedModels);
-  // Qwen2 has them in attention, whatever its config.json says (transformers, modeling_qwen2.py).
-  if (type == "qwen2" || type == "qwen2_moe") return Biases::qkv;
-  if (!is_biased) return Biases::none;
-  if (type == "gpt_oss") return Biases::attention;
-  return is_gated ? Biases::qkv : Biases::all;
+  auto biases = family.biases;
+  // Of a family that nobody checked: a gate goes with biases of query, key and value.
+  auto biased = family.type.empty() && is_gated ? Biases::qkv : family.biased;
+  if (bias)
+    biases = config::as_bool(*bias) ? biased : family.unbiased;
+  else if (no_bias)
+    biases = config::as_bool(*no_bias) ? Biases::none : biased;
+  const auto* of_feed_forward = first(root, {"mlp_bias"});
+  if (!of_feed_forward || !config::as_bool(*of_feed_forward)) return biases;
+  if (biases == Biases::none || biases == Biases::feed_forward) return Biases::feed_forward;
+  if (biases == Biases::attention || biases == Biases::all) return Biases::all;
+  throw InputError(of_feed_forward->span,
+                   "biases of query, key, value and the feed-forward layer alone are not read",
+                   "give the model's sizes as kind: transformer");
 }
 
 // How wide shared experts are together, as so many of an expert's width.
@@ -137,19 +145,50 @@ void read_experts(const Value& root, const std::string& type, Transformer& model
   experts.shared = shared_experts(root, type, experts);
   experts.shared_gate = experts.shared > 0 && first(root, {"shared_expert_intermediate_size"});
   experts.has_bias = type == "gpt_oss";
-  experts.router_bias = type == "gpt_oss" || word_of(first(root, {"topk_method"}), "") == "noaux_tc" ||
+  experts.router_bias = type == "gpt_oss" || type == "glm4_moe" ||
+                        word_of(first(root, {"topk_method"}), "") == "noaux_tc" ||
                         word_of(first(root, {"scoring_func"}), "") == "sigmoid";
 }
 
-// What a block has beyond its matrices, by family.
-void add_norms(const std::string& type, Transformer& model) {
-  model.head_norms = is_one_of(type, kHeadNorms);
-  model.query_gate = type == "qwen3_next";
-  model.sinks = type == "gpt_oss";
-  // Two norms more a block (modeling_gemma2.py); Falcon's norms have biases where nothing else has.
-  if (type == "gemma2" || type == "gemma3_text") model.extra_parameters += model.layers * 2 * model.hidden;
-  if (type == "falcon" && model.biases == Biases::none)
-    model.extra_parameters += (2 * model.layers + 1) * model.hidden;
+// What a block has beyond its matrices.
+void add_norms(const Value& root, const Family& family, Transformer& model) {
+  model.norms = family.norms;
+  model.norm_bias = family.norm_bias && model.biases != Biases::all;
+  model.head_norms = family.head_norms;
+  model.query_gate = family.type == "qwen3_next";
+  model.sinks = family.type == "gpt_oss";
+  if (family.type == "glm4_moe" && is_true(first(root, {"use_qk_norm"}), false))
+    model.head_norms = HeadNorms::each;
+  // One norm for both, unless it is told otherwise or of the later architecture (modeling_falcon.py).
+  if (family.type == "falcon" && is_true(first(root, {"parallel_attn"}), true)) {
+    bool is_later = is_true(first(root, {"new_decoder_architecture"}), false);
+    auto norms = size_of(root, {"num_ln_in_parallel_attn"});
+    if (norms == 1 || (norms == 0 && !is_later)) model.norms = BlockNorms::one;
+  }
+}
+
+// Positions, token types and biases of the ends, by family.
+void add_ends(const Value& root, const Family& family, Transformer& model) {
+  // ALiBi stands in place of learned positions, and of rotary ones.
+  bool is_alibi = is_true(first_of_attention(root, "alibi"), false) || is_true(first(root, {"alibi"}), false);
+  model.rotary = family.is_rotary && !is_alibi;
+  if (family.has_positions && !is_alibi)
+    if (const auto* rows = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
+      model.positions = as_size(*rows);
+  auto h = model.hidden;
+  if (family.type == "opt") model.extra_parameters += family.more_positions * h;
+  // Of RoBERTa's rows two are none of a token's.
+  if (family.type == "roberta" && model.positions > family.more_positions) {
+    model.positions -= family.more_positions;
+    model.extra_parameters += family.more_positions * h;
+  }
+  // Token types and the pooler (modeling_bert.py).
+  if (family.type == "bert" || family.type == "roberta") {
+    const auto* types = first(root, {"type_vocab_size"});
+    model.extra_parameters += (types ? as_size(*types) : 2) * h + h * h + h;
+  }
+  if (family.type == "bloom") model.extra_parameters += 2 * h;       // a norm after the embedding
+  if (family.type == "gptj") model.extra_parameters += model.vocab;  // biases of the head
 }
 
 }  // namespace
@@ -160,8 +199,8 @@ namespace ddpsim {
 using config::Value;
 
 bool is_hugging_face_config(const Value& root) {
-  return !root.find("kind") && hugging_face::first(root, {"hidden_size", "n_embd", "d_model", "text_config",
-                                                          "model_type"}) != nullptr;
+  return !root.find("kind") && hugging_face::first(root, {"hidden_size", "n_embd", "n_embed", "d_model",
+                                                          "text_config", "model_type"}) != nullptr;
 }
 
 Transformer read_hugging_face_config(const Value& file, const std::string& name) {
@@ -175,26 +214,22 @@ Transformer read_hugging_face_config(const Value& file, const std::string& name)
   model.name = word_of(first(root, {"_name_or_path"}), "");
   if (model.name.empty()) model.name = word_of(first(file, {"_name_or_path"}), "");
   if (model.name.empty()) model.name = name;
-  model.hidden = as_size(needed(root, {"hidden_size", "n_embd", "d_model"}));
+  const auto& family = family_of(type);
+  model.hidden = as_size(needed(root, {"hidden_size", "n_embd", "n_embed", "d_model"}));
   model.layers =
       config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
-  read_heads(root, model);
+  read_heads(root, family, model);
   model.ffn = feed_forward_width(root, model.hidden);
-  model.gated =
-      is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
-                kGatedActivations) ||
-      is_one_of(type, kGatedModels);
-  model.vocab = as_size(needed(root, {"vocab_size"}));
-  model.tied = is_true(first(root, {"tie_word_embeddings"}), true);
-  // MPT's: ALiBi in place of learned positions, and no biases anywhere.
-  if (is_one_of(type, kLearnedPositions) && !is_true(first_of_attention(root, "alibi"), false))
-    if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
-      model.positions = as_size(*positions);
-  model.biases = biases_of(root, type, model.gated);
-  model.causal = type != "bert" && type != "roberta";
+  auto activation = word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu");
+  model.gated = is_one_of(activation, kGatedActivations) || family.is_gated;
+  model.vocab = size_or(root, {"vocab_size"}, family.vocab);
+  model.tied = is_true(first(root, {"tie_word_embeddings"}), family.is_tied);
+  model.biases = biases_of(root, family, model.gated);
+  model.causal = family.is_causal;
+  add_ends(root, family, model);
   read_experts(root, type, model);
   read_blocks(root, type, model);
-  add_norms(type, model);
+  add_norms(root, family, model);
   if (model.has_experts()) check_experts(model, root.span);
   check_sizes(model, root.span);
   return model;
@@ -204,18 +239,15 @@ namespace {
 
 std::optional<Note> note_of_type(const Value& root, const Transformer& model) {
   using namespace hugging_face;
-  // tests/text/hugging_face_config_test.cpp
-  constexpr std::array kChecked{"gpt2",        "llama",     "mpt",         "qwen2",      "gemma",
-                                "mixtral",     "qwen2_moe", "qwen3_moe",   "qwen3_next", "deepseek",
-                                "deepseek_v3", "kimi_k2",   "llama4_text", "gpt_oss",    "falcon"};
   auto type = type_of(root);
-  if (is_one_of(type, kChecked)) return std::nullopt;
+  if (family_of(type).is_checked) return std::nullopt;
   auto positions = model.positions > 0 ? fmt::format("{} learned positions", model.positions)
                                        : std::string("no learned positions");
-  const char* biases = model.biases == Biases::none        ? "no biases"
-                       : model.biases == Biases::qkv       ? "biases of query, key and value only"
-                       : model.biases == Biases::attention ? "biases of attention only"
-                                                           : "biases everywhere";
+  const char* biases = model.biases == Biases::none           ? "no biases"
+                       : model.biases == Biases::qkv          ? "biases of query, key and value only"
+                       : model.biases == Biases::attention    ? "biases of attention only"
+                       : model.biases == Biases::feed_forward ? "biases of the feed-forward layer only"
+                                                              : "biases everywhere";
   double count = static_cast<double>(model.parameters(std::max<std::int64_t>(1, model.positions)));
   return Note{"model-type-unknown",
               fmt::format("{} is none whose parameters were checked ({}): it is read as {} "
@@ -226,10 +258,10 @@ std::optional<Note> note_of_type(const Value& root, const Transformer& model) {
                           "count, and give the sizes as kind: transformer where it differs",
                           type.empty() ? std::string("a config.json without model_type")
                                        : fmt::format("model_type '{}'", type),
-                          fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
-                          model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
-                          model.tied ? "shared with the head" : "and a head of its own", positions, biases,
-                          model.causal ? "causal" : "full", count)};
+                          fmt::join(checked_types(), ", "), model.layers, model.hidden, model.heads,
+                          model.head_dim, model.kv_heads, model.ffn, model.gated ? "with" : "without",
+                          model.vocab, model.tied ? "shared with the head" : "and a head of its own",
+                          positions, biases, model.causal ? "causal" : "full", count)};
 }
 
 // Other models of a wrapper, and blocks that predict further tokens: one more of the last kind each, with a
@@ -247,6 +279,15 @@ std::vector<Note> notes_of_the_rest(const Value& file, const Value& root, const 
                      fmt::format("only the text model is read ('text_config'); {} is left out: its time and "
                                  "memory are in nothing",
                                  fmt::join(towers, ", "))});
+  for (const auto* stored : {file.find("quantization_config"), root.find("quantization_config")})
+    if (stored && stored->value.kind == Value::Kind::map) {
+      auto method = hugging_face::word_of(hugging_face::first(stored->value, {"quant_method"}), "");
+      notes.push_back({"model-quantization-left-out",
+                       fmt::format("'quantization_config'{} says how weights are stored: a step computes in "
+                                   "workload.dtype and holds as many bytes a parameter",
+                                   method.empty() ? "" : fmt::format(" ({})", method))});
+      break;
+    }
   auto more = hugging_face::size_of(root, {"num_nextn_predict_layers"});
   if (more > 0) {
     auto one = model.block_parameters(model.kind_of(model.layers - 1)) + 2 * model.hidden * model.hidden +

@@ -14,34 +14,34 @@ namespace {
 
 using config::Value;
 
-struct Family {
+struct OtherFamily {
   std::string_view type, what;
 };
 constexpr std::string_view kStateSpace = "a state-space model", kHybrid = "state-space blocks and attention",
                            kTwoTowers = "two towers, of text and of pictures",
                            kPictures = "a tower of pictures", kBoth = "an encoder and a decoder";
-constexpr std::array kOthers{Family{"mamba", kStateSpace},
-                             Family{"mamba2", kStateSpace},
-                             Family{"falcon_mamba", kStateSpace},
-                             Family{"rwkv", "a recurrent model"},
-                             Family{"recurrent_gemma", "recurrent blocks and attention"},
-                             Family{"jamba", kHybrid},
-                             Family{"bamba", kHybrid},
-                             Family{"zamba", kHybrid},
-                             Family{"zamba2", kHybrid},
-                             Family{"nemotron_h", kHybrid},
-                             Family{"falcon_h1", kHybrid},
-                             Family{"granitemoehybrid", kHybrid},
-                             Family{"clip", kTwoTowers},
-                             Family{"siglip", kTwoTowers},
-                             Family{"align", kTwoTowers},
-                             Family{"vit", kPictures},
-                             Family{"dinov2", kPictures},
-                             Family{"clip_vision_model", kPictures},
-                             Family{"t5", kBoth},
-                             Family{"mt5", kBoth},
-                             Family{"bart", kBoth},
-                             Family{"whisper", kBoth}};
+constexpr std::array kOthers{OtherFamily{"mamba", kStateSpace},
+                             OtherFamily{"mamba2", kStateSpace},
+                             OtherFamily{"falcon_mamba", kStateSpace},
+                             OtherFamily{"rwkv", "a recurrent model"},
+                             OtherFamily{"recurrent_gemma", "recurrent blocks and attention"},
+                             OtherFamily{"jamba", kHybrid},
+                             OtherFamily{"bamba", kHybrid},
+                             OtherFamily{"zamba", kHybrid},
+                             OtherFamily{"zamba2", kHybrid},
+                             OtherFamily{"nemotron_h", kHybrid},
+                             OtherFamily{"falcon_h1", kHybrid},
+                             OtherFamily{"granitemoehybrid", kHybrid},
+                             OtherFamily{"clip", kTwoTowers},
+                             OtherFamily{"siglip", kTwoTowers},
+                             OtherFamily{"align", kTwoTowers},
+                             OtherFamily{"vit", kPictures},
+                             OtherFamily{"dinov2", kPictures},
+                             OtherFamily{"clip_vision_model", kPictures},
+                             OtherFamily{"t5", kBoth},
+                             OtherFamily{"mt5", kBoth},
+                             OtherFamily{"bart", kBoth},
+                             OtherFamily{"whisper", kBoth}};
 
 // Keys that are read, or change nothing of a block though their names could.
 constexpr std::array kKnown{"hidden_size",
@@ -89,6 +89,8 @@ constexpr std::array kKnown{"hidden_size",
                             "linear_conv_kernel_dim",
                             "sliding_window",
                             "sliding_window_pattern",
+                            "_sliding_window_pattern",
+                            "mlp_bias",
                             "max_window_layers",
                             "use_sliding_window",
                             "attention_chunk_size",
@@ -124,7 +126,41 @@ constexpr std::array kTelling{"expert",
                               "new_decoder_architecture",
                               "embedding_size",
                               "proj_dim",
-                              "kv_channels"};
+                              "kv_channels",
+                              "mlp_bias",
+                              "qk_norm",
+                              "qk_layernorm",
+                              "parallel_",
+                              "post_norm",
+                              "layernorm_before",
+                              "post_layernorm"};
+
+// Read of one family alone.
+struct OwnKey {
+  std::string_view type, key;
+};
+constexpr std::array kOwn{OwnKey{"falcon", "multi_query"},   OwnKey{"falcon", "new_decoder_architecture"},
+                          OwnKey{"falcon", "parallel_attn"}, OwnKey{"gpt_neox", "use_parallel_residual"},
+                          OwnKey{"glm4_moe", "use_qk_norm"}, OwnKey{"llama4_text", "use_qk_norm"}};
+
+bool is_own(std::string_view type, std::string_view key) {
+  return std::ranges::any_of(kOwn, [&](const OwnKey& own) { return own.type == type && own.key == key; });
+}
+
+// What a family computes otherwise where a key has not its usual value.
+void check_usual(const Value& root, std::string_view type) {
+  auto refuse = [&](const char* key, std::string_view usual, const char* what) {
+    const auto* entry = root.find(key);
+    if (entry && entry->value.kind == Value::Kind::scalar && entry->value.scalar != usual)
+      throw InputError(entry->value.span, fmt::format("{} are not read", what),
+                       "give the model's sizes as kind: transformer");
+  };
+  if (type == "opt") refuse("do_layer_norm_before", "true", "OPT's norms after the sum with the residual");
+  if (type == "starcoder2") {
+    refuse("mlp_type", "default", "StarCoder2's feed-forward layers of another kind");
+    refuse("norm_type", "layer_norm", "StarCoder2's norms of another kind");
+  }
+}
 
 bool is_nothing(const Value& value) {
   if (value.kind == Value::Kind::null) return true;
@@ -143,9 +179,15 @@ bool is_idle(std::string_view key) {
 
 }  // namespace
 
+std::optional<std::string_view> other_family(std::string_view type) {
+  const auto* family = std::ranges::find(kOthers, type, &OtherFamily::type);
+  return family == kOthers.end() ? std::nullopt : std::optional(family->what);
+}
+
 void check_family(const Value& root) {
   const auto* type = root.find("model_type");
-  const auto* family = type ? std::ranges::find(kOthers, type->value.scalar, &Family::type) : kOthers.end();
+  const auto* family =
+      type ? std::ranges::find(kOthers, type->value.scalar, &OtherFamily::type) : kOthers.end();
   if (family != kOthers.end())
     throw InputError(
         type->value.span,
@@ -159,13 +201,14 @@ void check_family(const Value& root) {
 }
 
 void check_keys(const Value& root) {
-  bool is_falcon = root.find("model_type") && root.find("model_type")->value.scalar == "falcon";
+  const auto* given_type = root.find("model_type");
+  std::string_view type = given_type ? std::string_view(given_type->value.scalar) : std::string_view();
+  check_usual(root, type);
   for (const auto& entry : root.entries) {
     const auto& key = entry.key;
     bool tells =
         std::ranges::any_of(kTelling, [&](const char* part) { return key.find(part) != std::string::npos; });
-    bool is_known = std::ranges::count(kKnown, key) > 0 || is_idle(key) ||
-                    (is_falcon && (key == "multi_query" || key == "new_decoder_architecture"));
+    bool is_known = std::ranges::count(kKnown, key) > 0 || is_idle(key) || is_own(type, key);
     if (!tells || is_known || is_nothing(entry.value) || entry.value.kind == Value::Kind::map) continue;
     bool is_hidden = key == "word_embed_proj_dim" && root.find("hidden_size") &&
                      root.find("hidden_size")->value.scalar == entry.value.scalar;

@@ -12,6 +12,7 @@
 #include "sim/base/suggest.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/model/transformer.hpp"
+#include "sim/text/model_names.hpp"
 
 namespace ddpsim {
 namespace {
@@ -97,6 +98,13 @@ std::vector<std::string> preset_names(PresetKind kind) {
   return names;
 }
 
+std::optional<std::string> preset_meant_by(PresetKind kind, std::string_view written) {
+  auto names = preset_names(kind);
+  if (kind == PresetKind::models) return name_meant_by(written, names);
+  auto found = std::find(names.begin(), names.end(), written);
+  return found == names.end() ? std::nullopt : std::optional(*found);
+}
+
 namespace {
 
 std::optional<PresetKind> other_kind_of(PresetKind kind, const std::string& word) {
@@ -115,27 +123,65 @@ std::string hint_of(PresetKind given, PresetKind needed, const std::string& word
 
 }  // namespace
 
-std::optional<std::string> preset_file(PresetKind kind, const Located& named) {
+namespace {
+
+[[noreturn]] void throw_unknown(PresetKind kind, const Located& named) {
   const auto& word = named.text;
-  if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
-  if (auto file = find_preset(kind, word)) return file;
   auto names = preset_names(kind);
   if (auto other = other_kind_of(kind, word))
     throw InputError(named.span,
                      fmt::format("'{}' is the name of a {}, and a {} is needed", word, names_of(*other).one,
                                  names_of(kind).one),
                      hint_of(*other, kind, word));
-  throw InputError(
-      named.span,
-      fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, did_you_mean(word, names)),
-      fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension", names_of(kind).folder));
+  bool is_model = kind == PresetKind::models, may_be_file = word.find_first_of("/.") != std::string::npos;
+  auto meant = is_model ? did_you_mean_model(word, names) : did_you_mean(word, names);
+  auto message = may_be_file
+                     ? fmt::format("no file '{}', and no {} of that name{}", word, names_of(kind).one, meant)
+                     : fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, meant);
+  auto why = is_model ? why_not_modelled(word) : std::nullopt;
+  throw InputError(named.span, message,
+                   why.value_or(fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension",
+                                            names_of(kind).folder)));
+}
+
+// A pipe is as good as a file; a folder may have a preset's name.
+bool is_file(const std::string& path) {
+  std::error_code unreadable;
+  auto status = fs::status(path, unreadable);
+  return fs::exists(status) && !fs::is_directory(status);
+}
+
+}  // namespace
+
+std::optional<std::string> preset_file(PresetKind kind, const Located& named) {
+  const auto& word = named.text;
+  if (auto name = preset_meant_by(kind, word)) {
+    if (auto file = find_preset(kind, *name)) return file;
+    if (!looks_like_file(word))
+      throw InputError(
+          named.span, fmt::format("'{}' is a transformer by its sizes, and a list of layers is needed", word),
+          "a transformer goes with --model");
+  }
+  if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
+  throw_unknown(kind, named);
+}
+
+std::optional<NamedModel> find_named_model(const Located& named) {
+  if (looks_like_file(named.text)) return std::nullopt;
+  auto name = preset_meant_by(PresetKind::models, named.text);
+  if (!name) throw_unknown(PresetKind::models, named);
+  if (auto file = find_preset(PresetKind::models, *name)) return NamedModel{nullptr, *std::move(file)};
+  return NamedModel{&transformer_named(*name), {}};
+}
+
+NamedModel model_of_option(const std::string& option, const std::string& given) {
+  if (is_file(given)) return {nullptr, given};
+  return find_named_model({given, whole_file(make_source(option, given))})
+      .value_or(NamedModel{nullptr, given});
 }
 
 std::string preset_path(PresetKind kind, const std::string& option, const std::string& given) {
-  std::error_code unreadable;
-  auto status = fs::status(given, unreadable);
-  // A folder may have a preset's name; a pipe is as good as a file.
-  if (fs::exists(status) && !fs::is_directory(status)) return given;
+  if (is_file(given)) return given;
   return preset_file(kind, {given, whole_file(make_source(option, given))}).value_or(given);
 }
 

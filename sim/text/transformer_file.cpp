@@ -101,7 +101,10 @@ const Section& transformer_rows() {
   auto biases = word(config::Words<Biases>{{"true", Biases::all},
                                            {"false", Biases::none},
                                            {"qkv", Biases::qkv},
-                                           {"attention", Biases::attention}});
+                                           {"attention", Biases::attention},
+                                           {"feed_forward", Biases::feed_forward}});
+  auto head_norms = word(config::Words<HeadNorms>{
+      {"false", HeadNorms::none}, {"true", HeadNorms::each}, {"all", HeadNorms::all}});
   static const Section section =
       Rows<F>("model")
           .kind("transformer")
@@ -123,7 +126,13 @@ const Section& transformer_rows() {
           .key<&F::window>("window", maybe(width), "Tokens that attention of that kind looks back")
           .key<&F::latent>("latent", maybe(latent_rows()), "Latent attention (MLA)")
           .key<&F::linear>("linear", maybe(linear_rows()), "Linear attention (gated delta rule)")
-          .key<model, &T::head_norms>("head_norms", boolean(), "Of queries and keys, a head's width each")
+          .key<model, &T::head_norms>("head_norms", head_norms,
+                                      "Of queries and keys, a head's width each; all: of all heads' width")
+          .key<model, &T::norms>("norms", word(kBlockNormsNames),
+                                 "Of a block: before attention and feed-forward layer, after, both; one "
+                                 "before both")
+          .key<model, &T::norm_bias>("norm_bias", boolean(), "Of norms, whatever linear layers have")
+          .key<model, &T::rotary>("rotary", boolean(), "Rotary embeddings, without a gate, too")
           .key<model, &T::query_gate>("query_gate", boolean(), "The query's matrix makes a gate, too")
           .key<model, &T::sinks>("sinks", boolean(), "A learned number a head beside the scores")
           .key<&F::blocks>("blocks", block_rows(), "Kinds of blocks, in order")
@@ -206,7 +215,7 @@ void check_used(const TransformerFile& file, const keys::Places& places, const T
   needs("linear", file.linear.has_value(), has_blocks(model, AttentionKind::linear));
   bool has_heads = has_blocks(model, AttentionKind::full) || has_blocks(model, AttentionKind::window);
   needs("kv_heads", file.kv_heads && *file.kv_heads != model.heads, has_heads);
-  needs("head_norms", model.head_norms, has_heads);
+  needs("head_norms", model.head_norms != HeadNorms::none, has_heads);
   needs("query_gate", model.query_gate, has_heads);
   needs("sinks", model.sinks, has_heads);
   needs("shared_gate", model.experts.shared_gate, model.experts.shared > 0);

@@ -32,8 +32,10 @@ class ListTest(cli.CliTest):
     def test_models(self):
         models = self.list("models")
         self.assertLessEqual(self.names_of_files("models"), set(models))
-        self.assertEqual(models["llama-2-7b"], {"parameters": 6_738_415_616, "layers": 32, "hidden": 4096, "kind": "transformer"})
-        self.assertEqual(models["resnet50"], {"parameters": 25_557_032, "layers": 175, "hidden": None, "kind": "list of layers"})
+        self.assertEqual(models["llama-2-7b"], {"parameters": 6_738_415_616, "layers": 32, "hidden": 4096, "kind": "transformer", "also": None})
+        self.assertEqual(models["resnet50"], {"parameters": 25_557_032, "layers": 175, "hidden": None, "kind": "list of layers", "also": None})
+        self.assertTrue(models["llama-3-8b"]["also"].startswith("llama-3.1-8b, "))
+        self.assertGreater(len(models), 100)
         self.assertIn("4096 parameters a token of the sequence", models["mpt-7b"]["kind"])
 
     def test_gpus(self):
@@ -74,8 +76,9 @@ class ListTest(cli.CliTest):
         self.assertEqual(lines[-1], "of AMD's (mi250x, mi300x, mi325x, mi355x) the data sheets are known: no step and no collective of theirs was measured here")
         self.assertIn("h100-sxm                85.52 GB  989.4 TFLOP/s  NVIDIA H100 SXM5 80GB", lines)
         self.assertIn("v100-sxm2-32gb          34.09 GB              -  NVIDIA V100 SXM2 32GB", lines)
-        self.assertIn("mpt-7b                 6650470400      32    4096  transformer; and 4096 parameters a token of the sequence",
-                      self.ok("list", "models").stdout.splitlines())
+        models = self.ok("list", "models").stdout.splitlines()
+        self.assertIn("mpt-7b                  6650470400      32    4096  transformer; and 4096 parameters a token of the sequence  -", models)
+        self.assertTrue(any(line.startswith("qwen2.5-3b ") and line.endswith("  qwen2.5-coder-3b") for line in models))
 
     def test_json_into_a_file_leaves_the_table(self):
         done = self.ok("list", "software", "--json", "list.json")
@@ -220,6 +223,10 @@ class ShowTest(cli.CliTest):
         names = [{line.split()[0] for line in self.ok("list", kind).stdout.splitlines()[1:]} for kind in ("models", "configs")]
         self.assertEqual(names[0] & names[1], set())
         self.assertGreater(len(names[0]), 30)
+
+    def test_a_model_as_people_write_it(self):
+        self.assertEqual(self.ok("show", "meta-llama/Llama-3.2-1B-Instruct").stdout, self.ok("show", "llama-3.2-1b").stdout)
+        self.assertIn("ResNet", self.ok("show", "ResNet50").stdout)
 
     def test_a_name_of_another_kind(self):
         done = self.fails(2, "validate", "llama-3-8b")

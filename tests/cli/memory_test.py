@@ -222,9 +222,15 @@ class RatesTest(ModelTest):
         operations = 6 * 6607077376 + 12 * 32 * 4096 * 4096
         self.assertAlmostEqual(result["mfu"], 4096 * operations / result["iteration_s"] / 989.4e12, places=12)
         self.assertEqual(result["hfu"], result["mfu"])
+        self.assertEqual((result["model_parameters"], result["active_parameters"]), (6738415616, 6738415616))
         self.assertAlmostEqual(result["tokens_per_s"], 64 * 4096 / result["iteration_s"])
         self.assertAlmostEqual(result["tokens_per_s_per_gpu"], 4096 / result["iteration_s"])
         self.assertAlmostEqual(result["cost_per_step"], 64 * 2.5 * result["iteration_s"] / 3600)
+
+    def test_parameters_of_a_mixture(self):
+        """Of Mixtral's 8 experts a token meets 2: 12,879,925,248 of 46,702,792,704."""
+        result = self.simulated("--set", "workload.model=mistralai/Mixtral-8x7B-v0.1")
+        self.assertEqual((result["model_parameters"], result["active_parameters"]), (46702792704, 12879925248))
 
     def test_what_failures_leave(self):
         """64 GPUs of 1,000 hours fail every 15.625 h: by equation 20 of Daly, with checkpoints of a minute after an hour of steps."""

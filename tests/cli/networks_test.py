@@ -90,7 +90,7 @@ class CheckNetworkTest(cli.CliTest):
 
 class ConfigurationsTest(cli.CliTest):
     """Every configuration in which somebody shares a link."""
-    CONTENDED = ["deepseek-v3", "every-axis-mixtral-8x7b", "expert-parallel-mixtral-8x7b", "pipeline-schedules", "shared-nic", "tensor-pipeline-175b"]
+    CONTENDED = ["deepseek-v3-256xgb200", "every-axis-mixtral-8x7b", "expert-parallel-mixtral-8x7b", "pipeline-schedules", "shared-nic", "tensor-pipeline-175b"]
 
     def simulated(self, name, *sets, check=False):
         command = [cli.BINARY, "simulate", cli.SOURCE_ROOT / f"configs/{name}.yaml", "--json", self.folder / "out.json", *cli.set_arguments(sets)]

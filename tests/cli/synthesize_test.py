@@ -59,11 +59,11 @@ class ModelTest(SynthesizeTest):
 
     def test_a_config_json_and_a_step_that_does_not_fit(self):
         (self.folder / "config.json").write_text(json.dumps({
-            "model_type": "phi3", "hidden_size": 3072, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 8192,
+            "model_type": "stablelm", "hidden_size": 3072, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 8192,
             "hidden_act": "silu", "vocab_size": 32064, "tie_word_embeddings": False}))
         done, header, rows = self.synthesize("--model", "config.json", "--sequence", "4096", "--gpu", "a100-sxm4-40gb")
         self.assertEqual(sum(int(row["elements"]) for row in rows), 3821079552)
-        self.assertIn("note: model_type 'phi3' is none whose parameters were checked", done.stderr)
+        self.assertIn("note: model_type 'stablelm' is none whose parameters were checked", done.stderr)
         self.assertRegex(done.stderr, r"note: does not fit: [0-9.]+ GB on NVIDIA A100 SXM4 40GB of 43 GB, .* with nothing sharded")
         done, _, _ = self.synthesize("--model", "gpt2", "--gpu", GPU)
         self.assertNotIn("fit", done.stderr.replace("fitted", ""))

@@ -153,6 +153,21 @@ TEST(Memory, ChunksOfMegatronsLastRank) {
   EXPECT_DOUBLE_EQ(activations(), 9 * (kBlock + 4096. * 5 * 8 * 1024) + kLoss);
 }
 
+// Four norms keep two inputs more of 512 values; one norm keeps one, and its output serves both layers.
+TEST(Memory, NormsOfABlock) {
+  StepShape shape{.micro_batch = 4, .sequence = 1024};
+  PipelineStage last{{{BlockKind(), 1}}, 1, false, true};
+  auto activations = [&](BlockNorms norms) {
+    auto model = small_gpt();
+    model.norms = norms;
+    return memory_of(model, shape, 2, {.state = {2, 4, 12}}, last).activations.value();
+  };
+  double value = 4096. * 2 * 512, usual = activations(BlockNorms::before);
+  EXPECT_DOUBLE_EQ(activations(BlockNorms::both) - usual, 2 * value);
+  EXPECT_DOUBLE_EQ(usual - activations(BlockNorms::one), 2 * value);
+  EXPECT_EQ(activations(BlockNorms::after), usual);
+}
+
 // Gradients come as activations go: a step without accumulation holds the loss or all gradients, not both,
 // and autocast's copies of the weights with the former.
 TEST(Memory, GradientsComeAsActivationsGo) {

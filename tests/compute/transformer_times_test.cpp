@@ -1,11 +1,14 @@
 #include "sim/compute/transformer_times.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include "sim/base/csv.hpp"
 #include "sim/base/input_file.hpp"
+#include "sim/compute/block_schedule.hpp"
 
 namespace ddpsim {
 namespace {
@@ -198,6 +201,44 @@ TEST(TransformerTimes, RotaryEmbeddings) {
   double with = kernels();
   software.rotary_bytes = 0;
   EXPECT_NEAR(with - kernels(), 18, 1e-3);
+}
+
+// Llama 2 7B with four norms a block as Gemma 2 has, and with one as GPT-J: a norm reads and writes 2,048
+// tokens of 4,096 values of 2 bytes; backward it reads two and writes one.
+TEST(TransformerTimes, NormsOfABlock) {
+  auto software = software_of("fsdp-a100");
+  software.host = 0_us;
+  StepShape shape{.micro_batch = 1, .sequence = 2048};
+  auto times = [&](BlockNorms norms) {
+    auto model = transformer_named("llama-2-7b");
+    model.norms = norms;
+    return TransformerTimes(model, gpu_of("A100-80"), software, Precision::bfloat16, shape).block();
+  };
+  auto two = times(BlockNorms::before), four = times(BlockNorms::both), one = times(BlockNorms::one);
+  double pass = software.elementwise * 2 * 2048 * 4096 / (0.85 * 2.039e12);
+  EXPECT_NEAR((four.forward.time - two.forward.time).value(), 2 * 2 * pass, 1e-12);
+  EXPECT_NEAR((four.backward.time - two.backward.time).value(), 2 * 3 * pass, 1e-12);
+  EXPECT_NEAR((two.forward.time - one.forward.time).value(), 2 * pass, 1e-12);
+  EXPECT_EQ(times(BlockNorms::after).forward.time, two.forward.time);
+  software.host = Seconds(1);
+  EXPECT_NEAR((times(BlockNorms::both).forward.time - times(BlockNorms::before).forward.time) / software.host,
+              2, 1e-3);
+  EXPECT_NEAR(
+      (times(BlockNorms::both).backward.time - times(BlockNorms::before).backward.time) / software.host, 4,
+      1e-3);
+}
+
+// What comes after the feed-forward layer ends the forward pass, and its gradient is the first.
+TEST(BlockSchedule, ANormAtTheEnd) {
+  for (const char* name : {"olmo-2-7b", "gemma-2-2b", "gpt-j-6b"}) {
+    auto model = transformer_named(name);
+    auto part = transformer_parts(model, 128)[1];
+    TransformerTimes times(model, gpu_of("A100-80"), software_of("fsdp-a100"), Precision::bfloat16,
+                           {.micro_batch = 1, .sequence = 128});
+    auto schedule = block_schedule(part, times.block());
+    EXPECT_TRUE(std::ranges::is_sorted(schedule.forward_end)) << name;
+    EXPECT_TRUE(std::ranges::is_sorted(schedule.backward_end, std::greater())) << name;
+  }
 }
 
 // A block of Llama 2 7B has 202,383,360 parameters and its head 131,072,000: 6 bytes of each forward, where

@@ -63,6 +63,26 @@ TEST(Presets, APathIsNoName) {
   EXPECT_EQ(file_of(PresetKind::gpus, "h100-sxm"), find_preset(PresetKind::gpus, "h100-sxm"));
 }
 
+TEST(Presets, AModelIsWrittenAsPeopleDo) {
+  TemporaryFolder folder;
+  auto named = [](const std::string& written) { return model_of_option("--model", written); };
+  EXPECT_EQ(named("meta-llama/Llama-3.1-8B").sizes, &transformer_named("llama-3-8b"));
+  EXPECT_EQ(named("ResNet50").path, find_preset(PresetKind::models, "resnet50"));
+  // A file of that path comes first.
+  auto file = folder.write("gpt2", "");
+  EXPECT_EQ(named(file).path, file);
+  EXPECT_EQ(named("nowhere/config.json").path, "nowhere/config.json");
+}
+
+TEST(Presets, AWordThatIsNeitherFileNorModel) {
+  auto error = [](const std::string& written) {
+    return brief_error([&] { model_of_option("--model", written); });
+  };
+  EXPECT_EQ(error("meta-llama/Llama-9-8B"),
+            "--model: no file 'meta-llama/Llama-9-8B', and no model of that name; did you mean "
+            "'llama-3-8b'?; 'ddpsim list models' lists them; a path has a '/' or an extension");
+}
+
 TEST(Presets, ANameThatNothingHas) {
   EXPECT_EQ(error_of(PresetKind::gpus, "h100-smx"),
             "a.yaml:1:4-11: no GPU of the name 'h100-smx'; did you mean 'h100-sxm'?; 'ddpsim list gpus' "
