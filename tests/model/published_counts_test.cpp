@@ -58,11 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Counted independently: the tensors of transformers 5.24's class of each model_type, made on the meta device
 // from the config.json published with the weights (of RoBERTa its RobertaModel), and for GLM-4.5 the biases
-// of its routers, which are buffers there. The same figure is published with the weights of BLOOM, Pythia,
-// GPT-NeoX-20B, Llama 3.2, Code Llama, Mistral, Qwen2.5, Gemma 2, Phi, DeepSeek-V2 and others (safetensors'
-// metadata, model cards). Where a copy of a shared matrix is stored, too, its safetensors are larger by vocab
-// x hidden: Falcon, Qwen3-0.6B. By hand, Gemma 2 2B: 256000 x 2304 + 2304 + 26 blocks of 4 x 2304 + 2304 x
-// (2048 + 2 x 1024 + 2048) + 3 x 2304 x 9216. GPT-J's model card has 6,053,381,344, 0.04 % more.
+// of its routers, which are buffers there. The same figures stand in the model cards of BLOOM, Pythia and
+// GPT-NeoX-20B, and in the metadata of the weights of Llama 3.2 1B, Mistral 7B, Qwen2.5 7B and Gemma 2 2B.
+// Weights that keep a copy of a shared matrix are larger by vocab x hidden: Falcon's, Qwen3-0.6B's. By hand,
+// Gemma 2 2B: 256000 x 2304 + 2304 + 26 blocks of 4 x 2304 + 2304 x (2048 + 2 x 1024 + 2048) + 3 x 2304 x
+// 9216. GPT-J's model card has 6,053,381,344, 0.04 % more.
 INSTANTIATE_TEST_SUITE_P(
     LaterModels, PublishedCounts,
     ::testing::Values(
