@@ -1,4 +1,4 @@
-// The transformers that have a name. Parameter counts: tests/model/transformer_test.cpp.
+// The transformers that have a name. Parameter counts: tests/model/published_counts_test.cpp.
 #include <algorithm>
 #include <iterator>
 

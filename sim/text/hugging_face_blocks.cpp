@@ -100,7 +100,7 @@ class Attending {
     if (model.window == 0) return;
     from_ = type.starts_with("qwen") ? size_of(root, {"max_window_layers"}) : 0;
     // modeling_gemma2.py, modeling_gpt_oss.py: every other block; modeling_llama4.py: all but every fourth.
-    every_ = size_of(root, {"sliding_window_pattern", "no_rope_layer_interval"});
+    every_ = size_of(root, {"sliding_window_pattern", "_sliding_window_pattern", "no_rope_layer_interval"});
     if (every_ > 0) return;
     every_ = type == "gemma2" || type == "gpt_oss" ? 2
              : type.starts_with("llama4")          ? 4

@@ -155,14 +155,17 @@ bool is_file(const std::string& path) {
 
 std::optional<std::string> preset_file(PresetKind kind, const Located& named) {
   const auto& word = named.text;
-  if (auto name = preset_meant_by(kind, word)) {
-    if (auto file = find_preset(kind, *name)) return file;
-    if (!looks_like_file(word))
+  bool may_be_path = word.find_first_of("/.") != std::string::npos;
+  if (!may_be_path)
+    if (auto file = find_preset(kind, word)) return file;
+  if (kind == PresetKind::models && !looks_like_file(word))
+    if (auto name = preset_meant_by(kind, word)) {
+      if (auto file = find_preset(kind, *name)) return file;
       throw InputError(
           named.span, fmt::format("'{}' is a transformer by its sizes, and a list of layers is needed", word),
           "a transformer goes with --model");
-  }
-  if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
+    }
+  if (may_be_path) return std::nullopt;
   throw_unknown(kind, named);
 }
 

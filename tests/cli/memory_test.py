@@ -232,6 +232,15 @@ class RatesTest(ModelTest):
         result = self.simulated("--set", "workload.model=mistralai/Mixtral-8x7B-v0.1")
         self.assertEqual((result["model_parameters"], result["active_parameters"]), (46702792704, 12879925248))
 
+    def test_a_file_of_a_models_name_comes_first(self):
+        """gpt2, but a block of 64 values: 100 x 64 + 2 x 64, and 12 x 64^2 + 13 x 64."""
+        name = "openai-community/gpt2"
+        self.assertEqual(self.simulated("--set", f"workload.model={name}", "--set", "workload.sequence=1024")["model_parameters"], 124439808)
+        (self.folder / "openai-community").mkdir()
+        (self.folder / name).write_text("{kind: transformer, hidden: 64, layers: 1, heads: 4, vocab: 100}\n")
+        result = self.simulated("--set", f"workload.model={name}", "--set", "workload.sequence=1024")
+        self.assertEqual(result["model_parameters"], 100 * 64 + 2 * 64 + 12 * 64 * 64 + 13 * 64)
+
     def test_what_failures_leave(self):
         """64 GPUs of 1,000 hours fail every 15.625 h: by equation 20 of Daly, with checkpoints of a minute after an hour of steps."""
         self.assertNotIn("goodput", self.simulated())
