@@ -153,12 +153,12 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   return {};
 }
 
-// Embeddings, the last norm and the head; positions are whole in every rank of a tensor-parallel group.
+// Embeddings, the last norm, the head and what else there is; positions are whole in every rank of a tensor-parallel group.
 double ends_parameters(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
   auto h = static_cast<double>(model.hidden);
   double table = static_cast<double>(model.vocab) * h / shape.tensor, all = 0;
   if (stage.is_first) all += table + static_cast<double>(model.position_rows(shape.sequence)) * h;
-  if (stage.is_last) all += static_cast<double>(model.norm_parameters());
+  if (stage.is_last) all += static_cast<double>(model.norm_parameters() + model.extra_parameters);
   if (stage.is_last && !(model.tied && stage.is_first)) all += table;
   return all;
 }

@@ -168,6 +168,17 @@ TEST(Memory, NormsOfABlock) {
   EXPECT_EQ(activations(BlockNorms::after), usual);
 }
 
+// Of every transformer with a name, two bytes of each parameter that it counts.
+TEST(Memory, HoldsEveryParameter) {
+  for (const auto& model : transformer_presets()) {
+    PipelineStage whole{{}, 1, true, true};
+    for (const auto& [kind, count] : model.kinds()) whole.blocks.push_back({kind, count});
+    constexpr std::int64_t kSequence = 512;
+    auto parts = memory_of(model, {.micro_batch = 1, .sequence = kSequence}, 2, {.state = {2, 2, 12}}, whole);
+    EXPECT_EQ(parts.parameters.value(), 2 * static_cast<double>(model.parameters(kSequence))) << model.name;
+  }
+}
+
 // Gradients come as activations go: a step without accumulation holds the loss or all gradients, not both,
 // and autocast's copies of the weights with the former.
 TEST(Memory, GradientsComeAsActivationsGo) {
