@@ -155,7 +155,7 @@ class TestBands:
 
 
 class TestTimeline:
-    @pytest.mark.parametrize("name", ["quickstart", "gpt2-large-8xa100", "llama-2-7b", "groups-1024"])
+    @pytest.mark.parametrize("name", ["quickstart", "gpt2-large-8xa100", "llama-2-7b-64xh100", "groups-1024"])
     def test_lanes_are_full_from_end_to_end(self, name):
         """Work and waiting of the longest rank add up to the iteration."""
         result = ddpsim.Job.load(name).simulate()
