@@ -102,6 +102,19 @@ void JobOptions::apply(config::Value& root, const std::string& model) const {
       config::apply_override(root, fmt::format("{}={}", word.key, text->second), word.option);
 }
 
+void JobOptions::check(const std::vector<std::string>& overrides) const {
+  for (const auto& word : kWords) {
+    auto text = given_.find(word.option);
+    if (text == given_.end() || text->second.empty()) continue;
+    for (const auto& one : overrides)
+      if (one.starts_with(fmt::format("{}=", word.key)) ||
+          one.starts_with(fmt::format("sweep.{}=", word.key)))
+        throw InputError(
+            fmt::format("{} and --set {} exclude each other", word.option, one.substr(0, one.find('='))),
+            "leave one of them out");
+  }
+}
+
 std::vector<std::string> JobOptions::words() const {
   std::vector<std::string> typed;
   for (const auto& word : kWords)
@@ -122,6 +135,26 @@ bool is_model(const std::string& word) {
 bool says(const config::Value& root, const char* key) {
   const auto* value = config::find_at(root, key);
   return value && value->kind != config::Value::Kind::null;
+}
+
+namespace {
+
+// By itself, or as an axis.
+bool says_or_sweeps(const config::Value& root, const char* key) {
+  const auto* sweep = config::find_at(root, "sweep");
+  return says(root, key) || (sweep && sweep->find(key));
+}
+
+}  // namespace
+
+void require_launched(const config::Value& root, const std::string& file, bool is_sized) {
+  bool has_work = says_or_sweeps(root, "workload.model") || says(root, "workload.trace") ||
+                  says(root, "workload.recording");
+  bool has_cluster = says_or_sweeps(root, "cluster.topology");
+  require({{"MODEL", has_work},
+           {"--on", has_cluster},
+           {"--gpus", is_sized || says_or_sweeps(root, "cluster.world_size")}},
+          fmt::format("{} does not say it", file));
 }
 
 void require(const std::vector<std::pair<std::string, bool>>& given, const std::string& hint) {
@@ -149,11 +182,12 @@ std::vector<Note> complete_model_job(config::Value& root, bool is_sized, const s
     has_sequence = own > 0;
     if (own > 1) usual.push_back(fmt::format("a sequence of {}, the model's own", own));
   }
-  require({{"--on", says(root, "cluster.topology")},
-           {"--gpus", is_sized || says(root, "cluster.world_size")},
+  has_sequence |= says_or_sweeps(root, "workload.sequence");
+  require({{"--on", says_or_sweeps(root, "cluster.topology")},
+           {"--gpus", is_sized || says_or_sweeps(root, "cluster.world_size")},
            {"--sequence", has_sequence}},
           hint);
-  if (!says(root, "workload.micro_batch")) {
+  if (!says_or_sweeps(root, "workload.micro_batch")) {
     config::apply_override(root, "workload.micro_batch=1", "--micro-batch");
     usual.insert(usual.begin(), "a micro-batch of 1");
   }

@@ -19,6 +19,8 @@ struct JobOptions {
   void add_to(Command& command, std::initializer_list<std::string_view> without = {});
   // Sets their keys, after a model's where it is not empty.
   void apply(config::Value& root, const std::string& model = {}) const;
+  // Throws InputError for a word whose key --set says, too, or sweeps.
+  void check(const std::vector<std::string>& overrides) const;
   // As they were typed: "--on", "dgx-h100", "--gpus", "8".
   [[nodiscard]] std::vector<std::string> words() const;
 
@@ -31,6 +33,9 @@ bool is_model(const std::string& word);
 
 // A key that is there, and not null.
 bool says(const config::Value& root, const char* key);
+
+// Throws InputError for what a launch file does not say, and nobody else.
+void require_launched(const config::Value& root, const std::string& file, bool is_sized);
 
 // Throws InputError for those of (name, whether it is there) that are not, all at once.
 void require(const std::vector<std::pair<std::string, bool>>& given, const std::string& hint);

@@ -170,7 +170,7 @@ Command memory_command() {
                   .example = "  ddpsim memory configs/llama-2-7b-64xh100.yaml --set workload.micro_batch=4",
                   .run = [options] { memory(*options); }};
   options->add_to(command);
-  options->add_job_to(command);
+  options->add_job_to(command, {"--tokens", "--price"});
   command.options.push_back(output_option(
       "--timeline", &options->timeline,
       "Write a step of the fullest rank as a snapshot for PyTorch's memory viewer (pytorch.org/memory_viz)"));

@@ -40,6 +40,11 @@ config::Value typed_root(const PlanOptions& options) {
   root.kind = config::Value::Kind::map;
   root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
   options.job.apply(root, options.model);
+  options.job.check(options.overrides);
+  for (const auto& one : options.overrides)
+    if (one.starts_with("strategy="))
+      throw InputError("a plan tries strategies itself",
+                       fmt::format("name those to try: --strategy {}", one.substr(one.find('=') + 1)));
   for (const auto& one : options.overrides) config::apply_override(root, one);
   return root;
 }

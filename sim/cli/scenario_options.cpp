@@ -135,7 +135,9 @@ config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const
   auto root = is_launched || is_model ? empty_scenario(file) : config::load_yaml(file, "a scenario");
   job.apply(root, is_model ? file : "");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
+  job.check(overrides);
   notes = launch.apply(root, file, sweeps).notes;
+  if (is_launched) require_launched(root, file, sizes_itself);
   if (is_model) {
     auto usual = complete_model_job(
         root, sizes_itself, "like: ddpsim simulate llama-3-8b --on superpod-h100 --gpus 64 --sequence 8192");
@@ -156,6 +158,11 @@ std::string ScenarioOptions::written(const config::Value& root) const {
   return out.empty()
              ? ""
              : fmt::format("# Made by 'ddpsim' of {}\n{}", one_line(typed()), scenario_text(root, file, out));
+}
+
+std::string ScenarioOptions::typed_as_file() const {
+  bool is_file = !is_launched && !is_model && launch.words().empty() && job.words().empty();
+  return is_file ? typed() : out.empty() || out == "-" ? "job.yaml" : out;
 }
 
 std::string ScenarioOptions::typed() const {

@@ -47,6 +47,8 @@ struct ScenarioOptions {
   [[nodiscard]] std::string written(const config::Value& root) const;
   // What to type for it again: "train.yaml --set 'a=b'".
   [[nodiscard]] std::string typed() const;
+  // The same for commands that take a scenario alone: what --out writes, where there is more to the job.
+  [[nodiscard]] std::string typed_as_file() const;
   // True when the console summary goes to standard output.
   [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-" && out != "-"; }
   // Throws InputError for outputs that cannot be written, before anything is computed.

@@ -91,7 +91,7 @@ Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Valu
                               const IterationMetrics& metrics) {
   std::ostringstream explanation;
   ProgressLine progress(options.quiet, "changes");
-  auto found = explain(explanation, options.file, options.typed(), root, metrics,
+  auto found = explain(explanation, options.file, options.typed_as_file(), root, metrics,
                        [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   tell(options, explanation.str());

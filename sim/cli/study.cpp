@@ -70,7 +70,7 @@ void run_study(const ScenarioOptions& scenario, const StudyOptions& options, uns
   Study study(scenario.file, scenario.load(notes, true), options.all_columns);
   if (study.grid().axes().empty())
     throw InputError("there is nothing to sweep",
-                     "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]'");
+                     "name an axis: --set 'sweep.ddp.bucket_cap=[1MiB, 25MiB]', or the section 'sweep'");
   check_writable(options.results, "--results");  // now that all files are read
   ResultsFile results(options.results, options.resume, study.head());
   if (!scenario.quiet) print_notes(results.notes());

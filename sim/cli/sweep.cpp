@@ -107,9 +107,10 @@ void sweep(const SweepOptions& options) {
   auto written = options.scenario.written(root);
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
-    throw InputError(root.span, "there is nothing to sweep",
-                     "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim "
-                     "simulate' (--set removes the axis it names)");
+    throw InputError(
+        root.span, "there is nothing to sweep",
+        "name an axis: --set 'sweep.ddp.bucket_cap=[1MiB, 25MiB]', or the section 'sweep'; or use 'ddpsim "
+        "simulate' (--set removes the axis it names)");
   Files files(options.scenario.file);
   SweepPlan plan = with_progress(options.scenario.quiet, [&] {
     return options.exact_optimum ? plan_exact_optimum(root, axes, files) : plan_possible(root, axes, files);

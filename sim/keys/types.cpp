@@ -1,7 +1,9 @@
 #include "sim/keys/types.hpp"
 
-#include <cctype>
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "sim/base/limits.hpp"
 
@@ -33,7 +35,7 @@ Shape shape_of(Dimension dimension) {
     case Dimension::share:
       return {.kind = Kind::quantity, .example = "5%", .pattern = "^[0-9.eE+-]+%$"};
     case Dimension::count:
-      return {.kind = Kind::quantity, .example = "15T", .pattern = "^[0-9.eE+-]+ *[kKMBT]?$"};
+      return {.kind = Kind::quantity, .example = "15T", .pattern = "^[0-9][0-9.eE+]*[kKMBT]?$"};
     case Dimension::release:
       return {.kind = Kind::version, .example = "2.27", .pattern = "^[0-9]+([.][0-9]+)+$"};
   }
@@ -93,17 +95,18 @@ Type<double> percentage() {
 }
 Type<double> count() {
   auto parse = [](const Value& value) {
-    constexpr std::string_view kSuffixes = "kKMBT";
-    constexpr double kFactors[] = {1e3, 1e3, 1e6, 1e9, 1e12}, kMost = 1e18;
+    constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},    {"k", 1e3}, {"K", 1e3},
+                                                              {"M", 1e6}, {"B", 1e9}, {"T", 1e12}};
+    constexpr double kLeast = 1, kMost = 1e18;
     auto given = config::as_string(value);
-    auto suffix = given.empty() ? std::string_view::npos : kSuffixes.find(given.back());
-    bool is_unit = !given.empty() && std::isalpha(static_cast<unsigned char>(given.back())) != 0;
-    if (is_unit && suffix == std::string_view::npos)
+    auto digits = std::min(given.find_first_not_of("0123456789.eE+-"), given.size());
+    auto unit = std::string_view(given).substr(digits);
+    const auto* known = std::ranges::find(kUnits, unit, &std::pair<std::string_view, double>::first);
+    if (known == std::end(kUnits) || digits == 0)
       throw InputError(value.span, fmt::format("'{}' is not a count", given),
                        "write it like 15T, 300B or 1.5e13");
-    if (suffix == std::string_view::npos) return parse_number({given, value.span}, 1, kMost);
-    return kFactors[suffix] *
-           parse_number({given.substr(0, given.size() - 1), value.span}, 1e-6, kMost / kFactors[suffix]);
+    double factor = known->second;
+    return factor * parse_number({given.substr(0, digits), value.span}, kLeast / factor, kMost / factor);
   };
   return scalar_type<double>(
       parse, [](const double& d) { return fmt::format("{}", d); }, shape_of(Dimension::count));

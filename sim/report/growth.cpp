@@ -108,6 +108,9 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   if (std::ranges::count(causes_of(growth), ends.cause, &LossCauseRow::cause) > 0)
     out << fmt::format("; {}: {}", ends.key, ends.meaning);
   out << '\n';
+  for (const auto& [metrics, share] : growth.points)
+    if (auto training = training_text(metrics); !training.empty())
+      out << fmt::format("{} GPUs: {}\n", metrics.world_size, training);
 }
 
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {

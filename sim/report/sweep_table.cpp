@@ -182,6 +182,9 @@ void SweepTable::footer(const SweepResult& result) {
   }
   auto lines = verdict_lines(result, optional_.range);
   std::ranges::move(formula_lines(result), std::back_inserter(lines));
+  if (best_of_groups.size() == 1)
+    if (auto training = training_text(result.points[best_of_groups.front()].metrics); !training.empty())
+      lines.push_back("the best: " + training);
   if (best_of_groups.size() == 1 && !advice.empty())
     std::ranges::move(advice_lines(advice.front()), std::back_inserter(lines));
   print_lines(out_, lines, style_);

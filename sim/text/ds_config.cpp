@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 
 #include <fmt/format.h>
@@ -90,6 +91,10 @@ class DsConfig {
       for (const auto& dtype : value.entries) take(dtype, "data_types." + dtype.key);
     } else if (key == "sparse_gradients") {
       if (is_true(value, key)) throw not_simulated(value.span, key);
+    } else if (key == "optimizer" && value.kind == Value::Kind::map) {
+      read_optimizer(value);
+    } else if (key == "gradient_clipping" && !is_auto(value) && number(value, key).scalar != "0") {
+      launch_.leave_out("gradient_clipping");
     } else if (is_in(kIgnored, key)) {
       check_not_quoted(value, key);
       launch_.ignore(key);
@@ -201,6 +206,22 @@ class DsConfig {
         ratio && config::as_number(0, 1)(number(ratio->value, "ratio")) < 1)
       throw not_simulated(ratio->value.span, key + " of a part (ratio)");
     set("zero." + key, config::scalar_value("true", device->value.span));
+  }
+
+  // DeepSpeed's names of them (runtime/config.py); what is like Adam is what steps have anyway.
+  void read_optimizer(const Value& value) {
+    const auto* type = value.find("type");
+    if (!type || is_auto(type->value)) return launch_.ignore("optimizer");
+    std::string name;
+    for (char c : type->value.scalar) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    constexpr std::array<std::string_view, 2> kAdams{"adam", "adamw"};
+    constexpr std::array<std::string_view, 3> kKinds{"sgd", "adafactor", "muon"};
+    if (is_in(kAdams, name)) return launch_.ignore("optimizer");
+    if (!is_in(kKinds, name)) return launch_.leave_out("optimizer " + type->value.scalar);
+    const auto* params = value.find("params");
+    const auto* momentum = params ? params->value.find("momentum") : nullptr;
+    if (name == "sgd" && momentum && momentum->value.scalar != "0") name = "momentum";
+    set("optimizer.kind", config::scalar_value(name, type->value.span));
   }
 
   static InputError not_simulated(const SourceSpan& span, std::string_view key) {

@@ -75,7 +75,7 @@ class Attending {
  public:
   Attending(const Value& root, const std::string& type, Transformer& model)
       : usual_(model.usual_kind().attention) {
-    model.window = size_of(root, {"sliding_window", "attention_chunk_size"});
+    model.window = size_of(root, {"sliding_window", "sliding_window_size", "attention_chunk_size"});
     // Qwen's have none unless they say so (configuration_qwen2.py).
     bool uses_window = is_true(first(root, {"use_sliding_window"}), !type.starts_with("qwen"));
     if (!uses_window) model.window = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -29,6 +30,13 @@ struct Condition {
   char connector = ' ';
 };
 
+// Of commands joined by && and ||, so far.
+struct Chain {
+  char connector = ' ';
+  bool value = true;
+  [[nodiscard]] bool runs_next() const { return connector == ' ' || value == (connector == '&'); }
+};
+
 class ScriptReader {
  public:
   explicit ScriptReader(const LoadedText& text)
@@ -47,6 +55,7 @@ class ScriptReader {
 
   void read_token() {
     char c = in_.peek();
+    if (command_.empty() && in_.starts_with("((")) return read_arithmetic();
     if (!frames_.empty() && frames_.back().wants_pattern && read_pattern()) return;
     if (in_.starts_with(";;")) end_branch();
     if (c == ' ' || c == '\t' || c == '\r') {
@@ -110,12 +119,35 @@ class ScriptReader {
     }
   }
 
-  // `case WORD in`: what only a running shell knows fits no pattern.
+  // `case WORD in`: what only a running shell knows is empty.
   void begin_case(const std::vector<Text>& words) {
     auto subject = words.size() > 1 ? words[1] : Text();
-    bool is_known = subject.is_known();
-    if (is_active() && !is_known) not_followed("case of " + subject.unknowns.front());
-    frames_.push_back({"esac", false, !is_active() || !is_known, std::move(subject), true});
+    if (is_active() && !subject.is_known())
+      not_followed(fmt::format("case of {}, taken as empty", subject.unknowns.front()));
+    subject.chars = subject.known();
+    frames_.push_back({"esac", false, !is_active(), std::move(subject), true});
+  }
+
+  // ((...)): as a condition it holds where it is not 0; a variable that it sets is known no longer.
+  void read_arithmetic() {
+    in_.skip(2);
+    std::string expression;
+    while (!in_.is_done() && !in_.starts_with("))") && in_.peek() != '\n') expression += in_.take();
+    if (in_.starts_with("))")) in_.skip(2);
+    arithmetic_ = shell::compared(expression, variables_);
+    has_arithmetic_ = true;
+    if (condition_ || !is_active() || !chain_.runs_next()) return;
+    auto name = shell::set_by(expression);
+    if (name.empty()) return;
+    not_followed(fmt::format("(({}))", expression));
+    forget(name);
+  }
+
+  // Its value is what only a running shell knows.
+  void forget(const std::string& name) {
+    Text value;
+    value.add_unknown("$" + name, in_.at());
+    variables_[name] = {{std::move(value)}, false};
   }
 
   void read_comment() {
@@ -245,8 +277,7 @@ class ScriptReader {
     return is_test || has_operator ? shell::holds(words) : std::nullopt;
   }
 
-  void add_condition(std::vector<Text> words, char connector) {
-    auto value = test(std::move(words));
+  void add_condition(std::optional<bool> value, char connector) {
     auto& so_far = *condition_;
     if (!so_far.has_value)
       so_far.value = value;
@@ -284,7 +315,11 @@ class ScriptReader {
         is_first = false;
       }
     }
-    if (is_active() && !condition_) assign(name, std::move(value), appends);
+    has_assigned_ = true;
+    if (!is_active() || condition_ || !chain_.runs_next()) return true;
+    if (auto known = variables_.find(name); !declares_)
+      before_.emplace_back(name, known == variables_.end() ? std::nullopt : std::optional(known->second));
+    assign(name, std::move(value), appends);
     return true;
   }
 
@@ -329,6 +364,36 @@ class ScriptReader {
                        "write the command's flags into a file of their own");
   }
 
+  // Whether a command succeeds, as far as its text says: what is no condition does.
+  bool status_of(const std::vector<Text>& words, bool is_arithmetic, bool is_asked) {
+    std::optional<bool> holds = true;
+    constexpr std::array<std::string_view, 5> kConditions{"[", "[[", "test", "true", "false"};
+    if (is_arithmetic)
+      holds = arithmetic_;
+    else if (!words.empty() && std::ranges::find(kConditions, words.front().chars) != kConditions.end())
+      holds = test(words);
+    else if (!words.empty() && !words.front().is_known())
+      holds = std::nullopt;
+    if (!holds && is_asked && is_active()) not_followed("a condition that is not known, taken as false");
+    return holds.value_or(false);
+  }
+
+  // A body is followed once, unless its condition never holds, or its list is empty.
+  void begin_loop(const std::vector<Text>& words, const std::map<std::size_t, At>& places) {
+    const auto& first = words.front().chars;
+    bool enters = true;
+    if (first == "while" || first == "until")
+      enters = test({words.begin() + 1, words.end()}) != std::optional(first == "until");
+    bool is_of_list = first == "for" && words.size() > 2 && words[2].chars == "in";
+    if (is_of_list) enters = words.size() > 3;
+    if (is_active() && enters) not_followed(first + ", its body once");
+    frames_.push_back({"done", is_active() && enters, true});
+    if (first != "for" || words.size() < 2) return;
+    Text value;
+    value.add_unknown("$" + words[1].known(), places.contains(1) ? places.at(1) : At{});
+    variables_[words[1].chars] = {{value}, false};
+  }
+
   ShellWord word_of(const Text& text, At otherwise = {}) const {
     auto at = text.at.empty() ? otherwise : text.at.front();
     return {text.known(),
@@ -338,29 +403,37 @@ class ScriptReader {
 
   void end_command(char connector = ' ') {
     declares_ = false;
-    if (command_.empty()) return;
+    bool has_assigned = std::exchange(has_assigned_, false);
+    bool has_arithmetic = std::exchange(has_arithmetic_, false);
+    auto before = std::exchange(before_, {});
+    if (command_.empty() && !has_assigned && !has_arithmetic) return;
     auto words = std::exchange(command_, {});
     auto places = std::exchange(place_, {});
-    if (condition_) return add_condition(std::move(words), connector);
-    bool is_skipped = std::exchange(skips_next_, false);
-    const auto& first = words.front().chars;
-    if ((first == "[" || first == "[[" || first == "test") && connector != ' ') {
-      auto value = test(words);
-      skips_next_ = connector == '&' ? value != true : value == true;
-      return;
+    if (condition_) {
+      if (has_arithmetic) return add_condition(arithmetic_, connector);
+      return words.empty() ? void() : add_condition(test(std::move(words)), connector);
     }
-    if (first == "case") return begin_case(words);
-    if (first == "for" || first == "while" || first == "until" || first == "select") {
-      if (is_active()) not_followed(first + ", its body once");
-      frames_.push_back({"done", is_active(), true});
-      if (first == "for" && words.size() > 1) {
-        Text value;
-        value.add_unknown("$" + words[1].known(), places.contains(1) ? places.at(1) : At{});
-        variables_[words[1].chars] = {{value}, false};
+    bool runs = chain_.runs_next();
+    // A command's own environment is gone with it.
+    if (!words.empty())
+      for (auto& [name, value] : before) {
+        variables_.erase(name);
+        if (value) variables_[name] = *std::move(value);
       }
-      return;
+    bool holds = status_of(words, has_arithmetic, runs && connector != ' ');
+    chain_ = connector == ' ' ? Chain() : Chain{connector, runs ? holds : chain_.value};
+    if (words.empty()) return;
+    const auto& first = words.front().chars;
+    if (first == "[" || first == "[[" || first == "test") return;
+    if (first == "case") return begin_case(words);
+    if (first == "for" || first == "while" || first == "until" || first == "select")
+      return begin_loop(words, places);
+    if (!runs || !is_active()) return;
+    if (first == "let" && words.size() > 1) {
+      not_followed("let " + words[1].known());
+      for (std::size_t i = 1; i < words.size(); ++i)
+        if (auto name = shell::set_by(words[i].known()); !name.empty()) forget(name);
     }
-    if (is_skipped || !is_active()) return;
     if ((first == "source" || first == ".") && words.size() > 1) not_followed(first + " " + words[1].chars);
     ShellCommand command;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -383,7 +456,11 @@ class ScriptReader {
   std::map<std::size_t, At> place_;  // of words without text
   std::vector<Frame> frames_;
   std::optional<Condition> condition_;
-  bool skips_next_ = false, declares_ = false;
+  Chain chain_;
+  // What assignments of a command replaced.
+  std::vector<std::pair<std::string, std::optional<shell::Variable>>> before_;
+  std::optional<bool> arithmetic_;
+  bool declares_ = false, has_assigned_ = false, has_arithmetic_ = false;
   std::size_t grown_ = 0;
   ShellScript script_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/text/shell_words.hpp"
+
 namespace ddpsim::shell {
 namespace {
 
@@ -152,6 +154,42 @@ std::vector<Text> split(const Text& text) {
 std::optional<std::int64_t> evaluate(std::string_view expression, const Variables& variables,
                                      std::string& unknown) {
   return Arithmetic(expression, variables, unknown).value();
+}
+
+std::optional<bool> compared(std::string_view expression, const Variables& variables) {
+  std::string unknown;
+  for (std::string_view sign : {"==", "!=", "<=", ">=", "<", ">"}) {
+    auto at = expression.find(sign);
+    if (at == std::string_view::npos) continue;
+    auto left = evaluate(expression.substr(0, at), variables, unknown);
+    auto right = evaluate(expression.substr(at + sign.size()), variables, unknown);
+    if (!left || !right) return std::nullopt;
+    if (sign == "==") return *left == *right;
+    if (sign == "!=") return *left != *right;
+    if (sign == "<=") return *left <= *right;
+    if (sign == ">=") return *left >= *right;
+    return sign == "<" ? *left < *right : *left > *right;
+  }
+  auto value = evaluate(expression, variables, unknown);
+  return value ? std::optional(*value != 0) : std::nullopt;
+}
+
+std::string set_by(std::string_view expression) {
+  auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  std::string text;
+  for (char c : expression)
+    if (!is_blank(c)) text += c;
+  bool counts_first = text.starts_with("++") || text.starts_with("--");
+  if (counts_first) text.erase(0, 2);
+  std::size_t length = 0;
+  while (length < text.size() && is_of_name(text[length])) ++length;
+  auto name = text.substr(0, length), rest = text.substr(length);
+  if (name.empty() || !starts_name(name.front())) return "";
+  bool counts = rest.starts_with("++") || rest.starts_with("--");
+  auto equals = rest.find('=');
+  bool assigns = equals != std::string::npos && equals <= 2 && rest.substr(equals, 2) != "==" &&
+                 rest.find_first_of("<>!") > equals;
+  return counts_first || counts || assigns ? name : "";
 }
 
 std::optional<bool> holds(const std::vector<Text>& words) {

@@ -60,6 +60,11 @@ std::vector<Text> split(const Text& text);
 std::optional<std::int64_t> evaluate(std::string_view expression, const Variables& variables,
                                      std::string& unknown);
 
+// Of ((...)): whether it is not 0, or a comparison of two such holds. None: as of evaluate().
+std::optional<bool> compared(std::string_view expression, const Variables& variables);
+// The variable that it sets ("TP*=2", "TP++"); empty: it sets none.
+std::string set_by(std::string_view expression);
+
 // Of `test`, [ and [[: words without the brackets. None: only a running shell knows.
 std::optional<bool> holds(const std::vector<Text>& words);
 

@@ -22,7 +22,7 @@ class JobWordsTest(cli.CliTest):
 
     def test_each_command_takes_a_model_as_it_takes_the_scenario(self):
         self.write("scenario.yaml", SCENARIO)
-        axis = ("--set", "sweep.workload.micro_batch=[1, 2]")
+        axis = ("--set", "sweep.zero.reduce_bucket_size=[1e6, 5e8]")
         for command, more in (("simulate", ()), ("memory", ()), ("sweep", axis)):
             with self.subTest(command):
                 self.assertEqual(self.answer(command, "gpt2-large", *SAID, *more), self.answer(command, "scenario.yaml", *more))
@@ -35,11 +35,13 @@ class JobWordsTest(cli.CliTest):
         ours, theirs = (self.answer("simulate", model, *SAID) for model in ("models/config.json", "gpt2-large"))
         self.assertEqual(ours["iteration_s"], theirs["iteration_s"])
 
-    def test_words_go_on_top_of_a_scenario_and_below_set(self):
+    def test_words_go_on_top_of_a_scenario(self):
         self.write("scenario.yaml", SCENARIO)
         on_top = self.answer("simulate", "scenario.yaml", "--gpus", "32", "--batch", "128")
         self.assertEqual(on_top, self.answer("simulate", "scenario.yaml", "--set", "cluster.world_size=32", "--set", "batch.global=128"))
-        self.assertEqual(self.answer("simulate", "scenario.yaml", "--gpus", "32", "--set", "cluster.world_size=16"), self.answer("simulate", "scenario.yaml"))
+        for said in ("cluster.world_size=16", "sweep.cluster.world_size=[8, 16]"):
+            done = self.fails(2, "sweep", "scenario.yaml", "--gpus", "32", "--set", said)
+            self.assertIn(f"error: --gpus and --set {said.split('=')[0]} exclude each other", done.stderr)
 
     def test_older_spellings_are_the_same(self):
         older = ["--topology" if word == "--on" else "--global-batch" if word == "--batch" else word for word in SAID]

@@ -37,7 +37,7 @@ def test_the_command(cli, root, tmp_path):
     assert run("simulate", "quickstart", "--json", "-").stdout == cli("simulate", root / "configs/quickstart.yaml", "--json", "-")
     assert "llama-2-7b" in run("list", "models").stdout
     bad = run("simulate", "no-such-name")
-    assert bad.returncode == 2 and "no scenario of the name" in bad.stderr
+    assert bad.returncode == 2 and "no scenario and no model of the name" in bad.stderr
 
 
 @pytest.mark.parametrize("module", ["pandas", "numpy", "matplotlib", "dask", "torch"])

@@ -330,8 +330,10 @@ class KeyRows {
     using keys::Dimension;
     auto digits = [](std::string_view text) { return text.find_first_not_of("0123456789."); };
     auto unit = std::string(quantity.example.substr(digits(quantity.example)));
-    bool is_share = unit == "%";
-    all.insert(all.end(), {{"5"}, {"-5" + unit}, {"nan" + unit}, {"inf" + unit}, {"1e300" + unit}});
+    bool is_count = quantity.pattern == keys::shape_of(Dimension::count).pattern;
+    bool is_share = unit == "%" || is_count;
+    if (!is_count) all.push_back({"5"});  // which is as good a count as any
+    all.insert(all.end(), {{"-5" + unit}, {"nan" + unit}, {"inf" + unit}, {"1e300" + unit}});
     all.push_back({"5parsec", is_share ? 0U : 1U});
     for (auto other : {Dimension::size, Dimension::bandwidth, Dimension::flops_rate, Dimension::time}) {
       auto of = keys::shape_of(other);

@@ -79,8 +79,44 @@ TEST(ShellScript, Cases) {
   EXPECT_THAT(words("M=7B\n" + text), ElementsAre("run", "32"));
   EXPECT_THAT(words("M=13b-chat\n" + text), ElementsAre("run", "40"));
   EXPECT_THAT(words("M=70b\n" + text), ElementsAre("run", "80"));
-  EXPECT_THAT(words(text), ElementsAre("run", "<$L>"));
-  EXPECT_THAT(read(text).not_followed, ElementsAre("job.sh:1: case of $M"));
+  EXPECT_THAT(words(text), ElementsAre("run", "80"));
+  EXPECT_THAT(read(text).not_followed, ElementsAre("job.sh:1: case of $M, taken as empty"));
+}
+
+// As bash does: what does not follow a condition is not done, and the next line is no part of the list.
+TEST(ShellScript, ListsOfCommands) {
+  std::string two = "TP=2\nM=0\n", go = "\ngo $TP";
+  EXPECT_THAT(words(two + "[ \"$M\" = 1 ] && TP=8" + go), ElementsAre("go", "2"));
+  EXPECT_THAT(words(two + "[ \"$M\" = 0 ] && TP=8" + go), ElementsAre("go", "8"));
+  EXPECT_THAT(words(two + "[[ $M == 1 ]] && TP=8 || TP=4" + go), ElementsAre("go", "4"));
+  EXPECT_THAT(words(two + "(( TP == 2 )) && TP=3 || TP=4" + go), ElementsAre("go", "3"));
+  EXPECT_THAT(words(two + "true || TP=4" + go), ElementsAre("go", "2"));
+  EXPECT_THAT(words(two + "mkdir -p logs && TP=4" + go), ElementsAre("go", "4"));
+  EXPECT_THAT(words(two + "mkdir -p logs || exit 1" + go), ElementsAre("go", "2"));
+  EXPECT_THAT(words("D=false\nTP=2\n$D && TP=4" + go), ElementsAre("go", "2"));
+  EXPECT_THAT(words(two + "[ 1 = 2 ] &&\n TP=8" + go), ElementsAre("go", "2"));
+  EXPECT_THAT(words("[ 1 = 2 ] && A=1\ngo"), ElementsAre("go"));
+  EXPECT_THAT(words("[ -n \"$X\" ] && A+=(--x)\ngo"), ElementsAre("go"));
+  auto unknown = read("[ $(nproc) = 8 ] && TP=8\ngo $TP");
+  EXPECT_THAT(unknown.not_followed, ElementsAre("job.sh:1: a condition that is not known, taken as false"));
+}
+
+// A command's own environment ends with it; what arithmetic sets is not known, and said.
+TEST(ShellScript, WhatCommandsSet) {
+  EXPECT_THAT(words("TP=2\nTP=8 true\ngo $TP"), ElementsAre("go", "2"));
+  for (std::string sets : {"((TP*=2))", "((TP++))", "((++TP))", "((TP = 7))", "let TP=TP*2"}) {
+    EXPECT_THAT(words("TP=2\n" + sets + "\ngo $TP"), ElementsAre("go", "<$TP>")) << sets;
+    EXPECT_EQ(read("TP=2\n" + sets + "\ngo $TP").not_followed.size(), 1U) << sets;
+  }
+  EXPECT_THAT(words("TP=2\nif (( TP >= 2 && 1 )); then :; fi\ngo $TP"), ElementsAre("go", "2"));
+  EXPECT_THAT(words("TP=2\nif (( TP > 4 )); then TP=8; else TP=6; fi\ngo $TP"), ElementsAre("go", "6"));
+}
+
+TEST(ShellScript, LoopsThatNeverRun) {
+  EXPECT_THAT(words("N=0\nT=1\nwhile [ $N -eq 1 ]; do T=8; done\ngo $T"), ElementsAre("go", "1"));
+  EXPECT_THAT(words("T=1\nfor x in ; do T=8; done\ngo $T"), ElementsAre("go", "1"));
+  EXPECT_THAT(words("T=1\nuntil [ 1 -eq 1 ]; do T=8; done\ngo $T"), ElementsAre("go", "1"));
+  EXPECT_THAT(words("T=1\nwhile [ 1 -eq 1 ]; do T=8; done\ngo $T"), ElementsAre("go", "8"));
 }
 
 TEST(ShellScript, BodiesOnce) {
