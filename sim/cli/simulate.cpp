@@ -95,6 +95,8 @@ Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Valu
                        [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   tell(options, explanation.str());
+  if (options.out.empty() && options.typed_as_file() != options.typed())
+    tell(options, fmt::format("  (--out {} writes this job)\n", options.typed_as_file()));
   return found;
 }
 

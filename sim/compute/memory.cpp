@@ -153,7 +153,8 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   return {};
 }
 
-// Embeddings, the last norm, the head and what else there is; positions are whole in every rank of a tensor-parallel group.
+// Embeddings, the last norm, the head and what else there is; positions are whole in every rank of a
+// tensor-parallel group.
 double ends_parameters(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
   auto h = static_cast<double>(model.hidden);
   double table = static_cast<double>(model.vocab) * h / shape.tensor, all = 0;

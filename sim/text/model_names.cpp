@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-using Words = std::vector<std::string>;
+using NameWords = std::vector<std::string>;
 
 constexpr std::size_t kLongestName = 200;
 // How weights were trained, stored or converted.
@@ -26,9 +26,9 @@ bool is_number(std::string_view word) {
 }
 
 // "meta-llama/Llama-3.1-8B": llama, 3, 1, 8b.
-Words words_of(std::string_view written) {
+NameWords words_of(std::string_view written) {
   if (auto slash = written.rfind('/'); slash != std::string_view::npos) written.remove_prefix(slash + 1);
-  Words words(1);
+  NameWords words(1);
   for (char c : written) {
     if (c == '.' || c == '-' || c == '_' || c == ' ')
       words.emplace_back();
@@ -39,12 +39,12 @@ Words words_of(std::string_view written) {
   return words;
 }
 
-std::string joined(const Words& words) {
+std::string joined(const NameWords& words) {
   return fmt::format("{}", fmt::join(words, "-"));
 }
 
 // A date ("2507"), or a version: "v1", "v0.1".
-bool take_version(Words& words) {
+bool take_version(NameWords& words) {
   auto is_version = [](const std::string& word) {
     return word.starts_with('v') && is_number(std::string_view(word).substr(1));
   };
@@ -62,7 +62,7 @@ bool take_version(Words& words) {
 
 // What may be meant, the likeliest first: as it is written, with fewer and fewer endings, without a version.
 std::vector<std::string> readings_of(std::string_view written) {
-  std::vector<Words> all{words_of(written)};
+  std::vector<NameWords> all{words_of(written)};
   auto fewer = all.front();
   for (auto at = fewer.size(); at-- > 1;)
     if (std::ranges::count(kEndings, fewer[at]) > 0) {

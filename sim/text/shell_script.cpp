@@ -346,6 +346,7 @@ class ScriptReader {
 
   void assign(const std::string& name, shell::Variable value, bool appends) {
     auto& variable = variables_[name];
+    grown_ += value.values.size();
     if (!appends) {
       variable = std::move(value);
     } else if (value.is_array) {
@@ -356,7 +357,6 @@ class ScriptReader {
     } else {
       variable.values.front().add(value.values.front());
     }
-    grown_ += value.values.size();
     for (const auto& one : variable.values) grown_ += one.chars.size();
     if (grown_ > kMostShellText)
       throw InputError(in_.span(in_.at()),
