@@ -411,10 +411,22 @@ class DsConfigTest(ZeroTest):
         self.assertEqual(result["iteration_s"], self.result(*sets)["iteration_s"])
         self.assertIn("host-memory", [note["code"] for note in result["notes"]])
 
+    def test_its_optimizer(self):
+        """SGD keeps no moments: 4 bytes of each parameter's 12 are the float32 copy."""
+        def held(**optimizer):
+            self.write("ds.json", json.dumps({**self.CONFIG, "optimizer": optimizer}))
+            done = self.ok("memory", "s.yaml", "--ds-config", "ds.json", "--json", "r.json")
+            return json.loads(self.read("r.json"))["memory"]["optimizer_bytes"], done.stderr
+        adam, _ = held(type="AdamW")
+        self.assertAlmostEqual(held(type="SGD")[0] / adam, 4 / 12, delta=0.01)
+        self.assertAlmostEqual(held(type="SGD", params={"momentum": 0.9})[0] / adam, 8 / 12, delta=0.01)
+        self.assertRegex(held(type="Lion")[1], "simulated as if it were not there: .*optimizer Lion")
+
     def test_what_it_says_of_the_rest(self):
         done, _ = self.with_config(zero_optimization={"stage": 2, "allgather_bucket_size": "auto", "bogus": 1}, fp16={"enabled": "auto"}, more=2, steps_per_print=10)
         self.assertRegex(done.stderr, r'ds.json: "auto" is what the training script fills in, .* stand for allgather_bucket_size, fp16.enabled\n')
-        self.assertIn("changes nothing here: gradient_clipping, optimizer, steps_per_print\n", done.stderr)
+        self.assertIn("changes nothing here: optimizer, steps_per_print\n", done.stderr)
+        self.assertIn("simulated as if it were not there: gradient_clipping\n", done.stderr)
         self.assertRegex(done.stderr, r"ds.json:1:\d+: 'zero_optimization.bogus' is not known, and ignored")
         self.assertRegex(done.stderr, r"ds.json:1:\d+: 'more' is not known, and ignored")
 
