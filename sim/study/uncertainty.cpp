@@ -35,7 +35,7 @@ std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow
 // Along the range, and as far beyond; what was fitted keeps its proportion.
 Interference at_level(const Physics& physics, double compute) {
   const auto& [s, r] = physics.interference;
-  if (physics.is_calibrated) return {compute, s > 0 ? r / s * compute : r};
+  if (physics.is_calibrated || !physics.range) return {compute, s > 0 ? r / s * compute : r};
   const auto &least = physics.range->least.interference, &most = physics.range->most.interference;
   double along =
       most.compute > least.compute ? (compute - least.compute) / (most.compute - least.compute) : 0;
