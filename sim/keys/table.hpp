@@ -62,6 +62,7 @@ struct Shape {
     integer,   // 8
     number,    // 0.03, 5e8
     quantity,  // 25MiB, 5us, 12.5GB/s, 5%
+    count,     // 15T, 300B, 1.5e13
     text,      // a name, a file
     version,   // 2.6, which YAML reads as a number
     word,      // one of `words`
@@ -114,7 +115,7 @@ struct Row {
   std::vector<std::string_view> tries = {};        // values worth trying
   bool is_reduction_size = false;                  // it says how much a strategy reduces at once
   const When* when = nullptr;                      // none: in every job
-  bool is_required = false;
+  bool is_required = false;                        // with `usual`: unless what that says holds
 };
 
 struct Section {

@@ -35,7 +35,7 @@ Shape shape_of(Dimension dimension) {
     case Dimension::share:
       return {.kind = Kind::quantity, .example = "5%", .pattern = "^[0-9.eE+-]+%$"};
     case Dimension::count:
-      return {.kind = Kind::quantity, .example = "15T", .pattern = "^[0-9][0-9.eE+]*[kKMBT]?$"};
+      return {.kind = Kind::count, .example = "15T", .pattern = "^[0-9.][0-9.eE+-]*[kKMBT]?$"};
     case Dimension::release:
       return {.kind = Kind::version, .example = "2.27", .pattern = "^[0-9]+([.][0-9]+)+$"};
   }

@@ -102,7 +102,7 @@ class Order {
     return static_cast<std::size_t>(std::ranges::find(own, communicator) - own.begin());
   }
   [[nodiscard]] std::size_t program_of(int rank) const {
-    return ranks_.program_of_rank.empty() ? 0 : ranks_.program_of_rank[static_cast<std::size_t>(rank)];
+    return ddpsim::program_of(ranks_.program_of_rank, static_cast<std::size_t>(rank));
   }
 
   // Of each of its groups which programs its ranks have, each once.
@@ -197,10 +197,10 @@ class Order {
         Member member{program, c};
         throw InputError(
             item(member, i).place,
-            fmt::format("{}, and before the other rank comes to it, that one waits for rank {}: both wait "
-                        "for ever",
-                        described(member, i), recording(member).rank),
-            "with NCCL the script would hang here: exchange in one call, batch_isend_irecv");
+            fmt::format("{}, and it never ends: ranks wait for ever, each for another", described(member, i)),
+            item(member, i).operation == Operation::send_recv
+                ? "with NCCL the script would hang here: exchange in one call, batch_isend_irecv"
+                : "with NCCL the script would hang here: launch collectives in one order on all ranks");
       }
   }
 

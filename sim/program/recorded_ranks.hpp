@@ -2,6 +2,7 @@
 // Who of a job does what, where a rank of each kind was recorded: whose step each rank has, and whom its
 // communicators join.
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct RecordedRanks {
   // By recording: over which of those an item goes.
   std::vector<std::map<std::size_t, std::size_t>> of_item;
 };
+
+// What a rank does, of such a list.
+inline std::size_t program_of(std::span<const std::size_t> program_of_rank, std::size_t rank) {
+  return program_of_rank.empty() ? 0 : program_of_rank[rank];
+}
 
 // Whether a collective is one on the GPU, among several ranks.
 bool communicates(const Recording& recording, const LaunchedCollective& one);

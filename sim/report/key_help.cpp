@@ -35,6 +35,8 @@ std::string words_of(const Shape& shape) {
       return "a number" + range_of(shape);
     case Kind::quantity:
       return fmt::format("like {}", shape.example);
+    case Kind::count:
+      return fmt::format("a count, like {}, 300B or 1.5e13", shape.example);
     case Kind::version:
       return fmt::format("a release, like {}", shape.example);
     case Kind::text:
@@ -61,8 +63,8 @@ std::string words_of(const keys::Codec& codec) {
 }
 
 std::string default_of(const Section& section, const Row& row) {
-  if (row.is_required) return "none: it is required";
   if (!row.usual.empty()) return std::string(row.usual);
+  if (row.is_required) return "none: it is required";
   auto fresh = section.fresh();
   auto value = row.codec->write(row.member(fresh.get()));
   if (!value || value->kind == config::Value::Kind::map) return "none";

@@ -39,6 +39,7 @@ Json alternative(const Shape& shape) {
       return {{"type", "string"}, {"pattern", shape.pattern}, {"examples", {shape.example}}};
     case Kind::text:
       return {{"type", "string"}};
+    case Kind::count:
     case Kind::version:
       return {{"type", {"string", "number"}}, {"pattern", shape.pattern}, {"examples", {shape.example}}};
     case Kind::word: {
@@ -85,7 +86,7 @@ Json schema_of(const Section& section) {
     of_key.update(schema_of(*row.codec));
     auto by_default = row.codec->write(row.member(usual.get()));
     bool is_said = by_default && by_default->kind != config::Value::Kind::map;
-    if (row.is_required)
+    if (row.is_required && row.usual.empty())
       schema["required"].push_back(row.name);
     else if (!row.usual.empty())
       of_key["description"] = fmt::format("{} (default: {})", row.doc, row.usual);

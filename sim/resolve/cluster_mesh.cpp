@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "sim/mesh/mesh.hpp"
+#include "sim/program/recorded_ranks.hpp"
 
 namespace ddpsim {
 namespace {
@@ -44,7 +45,7 @@ std::vector<double> kind_of_rank(std::span<const RankPlace> places,
   std::map<std::pair<std::size_t, double>, std::size_t> known;
   std::vector<double> kinds;
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    std::pair kind(program_of_rank.empty() ? 0 : program_of_rank[rank], places[rank].slowdown);
+    std::pair kind(program_of(program_of_rank, rank), places[rank].slowdown);
     kinds.push_back(static_cast<double>(known.try_emplace(kind, known.size()).first->second));
   }
   return kinds;
@@ -130,7 +131,7 @@ std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
   std::vector<RankClass> classes;
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     double slowdown = places[rank].slowdown;
-    auto program = program_of_rank.empty() ? 0 : program_of_rank[rank];
+    auto program = program_of(program_of_rank, rank);
     auto [it, is_new] = known.try_emplace({program, slowdown, communicators[rank]}, classes.size());
     if (is_new) classes.push_back({static_cast<int>(rank), 0, slowdown, std::move(communicators[rank])});
     auto& one = classes[it->second];

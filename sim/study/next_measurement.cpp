@@ -17,7 +17,10 @@ namespace {
 class Measuring {
  public:
   Measuring(const Scenario& scenario, const IterationMetrics& metrics) : evidence_(*scenario.evidence) {
-    if (auto response = response_of(scenario)) job_ = draws(*response);
+    if (auto response = response_of(scenario)) {
+      job_ = draws(*response);
+      overlaps_ = moves(*response, *find_evidence_class(Subject::physics, "interference"));
+    }
     auto compute =
         std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& one) { return one.of->of; });
     if (compute != scenario.doubts.end()) row_ = evidence_.calibrated_row(*compute->of);
@@ -28,6 +31,8 @@ class Measuring {
   }
 
   [[nodiscard]] bool is_possible() const { return !job_.empty() && row_ > 0; }
+  // Whether the job takes longer with more interference.
+  [[nodiscard]] bool overlaps() const { return overlaps_; }
 
   void add_step(std::string what, std::string command, const Scenario& of) {
     if (auto response = response_of(of)) add(std::move(what), std::move(command), draws(*response), row_);
@@ -49,6 +54,13 @@ class Measuring {
   }
 
  private:
+  static bool moves(const Response& response, const EvidenceClass& of) {
+    auto curve = response.curves.find(name_of(of));
+    return curve != response.curves.end() &&
+           std::ranges::any_of(curve->second.points,
+                               [&](const auto& point) { return point.time != response.base; });
+  }
+
   [[nodiscard]] std::vector<Seconds> draws(const Response& response) const {
     return picked(draws_of(response, evidence_, kDrawsToWeigh));
   }
@@ -76,6 +88,7 @@ class Measuring {
   }
 
   const Evidence& evidence_;
+  bool overlaps_ = false;
   double row_ = 0, without_ = 0;  // width of the job's interval, so drawn, without a measurement
   std::vector<Seconds> job_, with_row_;
   Narrowing found_;
@@ -100,8 +113,9 @@ Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& 
   auto calibrate = scenario.is_timed_by_law()
                        ? fmt::format("ddpsim calibrate --step TIME {}", job)
                        : fmt::format("ddpsim calibrate --overlap {} --measured STEPS", job);
-  measuring.add_step("one step of this job", calibrate + " --out mine.yaml", scenario);
-  if (auto gpus = gpus_of_node(scenario)) {
+  bool takes_steps = scenario.is_timed_by_law() || measuring.overlaps();
+  if (takes_steps) measuring.add_step("one step of this job", calibrate + " --out mine.yaml", scenario);
+  if (auto gpus = takes_steps ? gpus_of_node(scenario) : std::nullopt) {
     auto world = fmt::format("cluster.world_size={}", *gpus);
     try {
       auto node = what_if.scenario({"", {world}});

@@ -337,12 +337,12 @@ void drop_searched(Value& root) {
   };
   for (const char* key : kSearched) drop(key);
   for (const char* key : {"pipeline.layers", "pipeline.overlap_p2p", "pipeline.group",
-                          "ddp.accumulation_steps", "context.kind", "tensor.overlap"})
+                          "ddp.accumulation_steps", "context.kind", "tensor.overlap", "expert.tensor"})
     drop(key);
   // How it is spread is said anew for each; a section of a strategy that is not tried counts for nothing.
   std::erase_if(root.entries, [](const config::Entry& entry) {
     bool is_empty = entry.value.kind == Value::Kind::map && entry.value.entries.empty();
-    return is_empty || (entry.key == "strategy" && !entry.value.span.is_typed()) || entry.key == "expert";
+    return is_empty || (entry.key == "strategy" && !entry.value.span.is_typed());
   });
 }
 

@@ -24,7 +24,8 @@ OperatorClass class_of_name(const std::string& name) {
 }
 
 std::int64_t bytes_of_type(std::string_view dtype) {
-  if (dtype.ends_with("64")) return 8;
+  if (dtype == "complex128") return 16;
+  if (dtype.ends_with("64")) return 8;  // complex64 is two float32
   if (dtype.ends_with("32")) return 4;
   if (dtype.ends_with("16")) return 2;
   return 1;

@@ -201,6 +201,10 @@ class NextTest(EthernetTest):
         least, most = answer["evidence"]["interval_80_s"]
         self.assertLess(job["width"], 0.7 * (most / least - 1))
         self.assertLess(job["width"], narrow["a table of nccl-tests over EFA"]["width"])
+        # Of one that overlaps nothing a step tells nothing of interference, and calibrate --overlap refuses it.
+        self.ok("simulate", "traced.yaml", "--set", "strategy=flat", "--explain", "--json", "traced.json")
+        narrow = json.loads(self.read("traced.json"))["explanation"]["narrow"]
+        self.assertEqual([one["measure"] for one in narrow], ["a table of nccl-tests over EFA"])
 
 
 if __name__ == "__main__":

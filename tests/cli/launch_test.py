@@ -186,6 +186,14 @@ pipeline: {virtual: 2, overlap_p2p: true}
         self.assertRegex(self.ok("plan", "--megatron-args", "train.sh", "--topology", "dgx-h100", "--gpus", "4").stdout,
                          r"\nas train.sh has it there is no step: .*4 GPUs")
 
+    def test_a_plan_keeps_what_is_typed_of_experts(self):
+        """It looks for their axis, and for nothing else of them."""
+        self.script("--num-experts 8 --moe-router-topk 2 --expert-tensor-parallel-size 2 --tensor-model-parallel-size 2")
+        plan = ["plan", "--megatron-args", "train.sh", "--topology", "dgx-h100", "--quiet"]
+        self.ok(*plan, "--set", "expert.dispatcher=deepep", "--out", "best.yaml")
+        self.assertIn("dispatcher: deepep", self.read("best.yaml").decode())
+        self.assertIn("mine", self.fails(2, *plan, "--set", "expert.dispatcher=mine").stderr)
+
     def test_the_command_line_has_the_last_word(self):
         result, said = self.megatron("", "parallelism.tensor=2", "workload.micro_batch=1")
         self.assertIn("train.sh: gives way to the command line's parallelism.tensor 2", self.megatron("--tensor-model-parallel-size 4", "parallelism.tensor=2")[1])

@@ -67,6 +67,8 @@ class RandomJob {
         auto unit = shape.example.substr(shape.example.find_first_not_of("0123456789."));
         return scalar(fmt::format("{}{}", 1 + below(100), unit));
       }
+      case Kind::count:
+        return scalar(fmt::format("{}B", 1 + below(100)));
       case Kind::version:
         return scalar("2.27");
       case Kind::text:

@@ -22,7 +22,9 @@ TEST(KeyHelp, HasWhatTheRowSays) {
 }
 
 TEST(KeyHelp, SaysWhatIsRequiredAndWhatHasWords) {
-  EXPECT_THAT(key_help(job_table(), "cluster.world_size"), HasSubstr("\n  default       "));
+  EXPECT_THAT(key_help(job_table(), "cluster.world_size"),
+              HasSubstr("\n  default       the recording's; required without `workload.recording`\n"));
+  EXPECT_THAT(key_help(job_table(), "failures.mtbf"), HasSubstr("\n  default       none: it is required\n"));
   EXPECT_THAT(key_help(job_table(), "expert.dispatcher"),
               HasSubstr("all_to_all, all_gather, deepep, deepep_low_latency, rack\n"));
   EXPECT_THAT(key_help(job_table(), "expert.dispatcher"), HasSubstr("\n  default       all_to_all\n"));

@@ -108,6 +108,7 @@ class KeyRows {
       case Kind::number:
         return fmt::format("{}", *shape.least > 0 ? *shape.least : 1);
       case Kind::quantity:
+      case Kind::count:
       case Kind::version:
         return std::string(shape.example);
       case Kind::text:
@@ -194,6 +195,7 @@ class KeyRows {
       case Kind::number:
         return fmt::format("number {} to {}", *shape.least, *shape.most);
       case Kind::quantity:
+      case Kind::count:
       case Kind::version:
         return std::string(shape.example);
       case Kind::text:
@@ -264,6 +266,7 @@ class KeyRows {
       case Kind::number:
         return {number(shape, *shape.least), number(shape, *shape.most)};
       case Kind::quantity:
+      case Kind::count:
       case Kind::version:
         return {std::string(shape.example)};
       case Kind::text:
@@ -315,6 +318,8 @@ class KeyRows {
                                {"1.5"}});
     } else if (quantity) {
       add_wrong_quantities(*quantity, all);
+    } else if (find(Kind::count)) {
+      all.insert(all.end(), {{"0"}, {"-5T"}, {"nan"}, {"infT"}, {"1e300"}, {"5parsec"}, {"25MiB"}, {"T"}});
     } else if (find(Kind::version)) {
       all.insert(all.end(), {{"2"}, {"-2.6"}, {"2.x"}});
     } else {
@@ -330,10 +335,8 @@ class KeyRows {
     using keys::Dimension;
     auto digits = [](std::string_view text) { return text.find_first_not_of("0123456789."); };
     auto unit = std::string(quantity.example.substr(digits(quantity.example)));
-    bool is_count = quantity.pattern == keys::shape_of(Dimension::count).pattern;
-    bool is_share = unit == "%" || is_count;
-    if (!is_count) all.push_back({"5"});  // which is as good a count as any
-    all.insert(all.end(), {{"-5" + unit}, {"nan" + unit}, {"inf" + unit}, {"1e300" + unit}});
+    bool is_share = unit == "%";
+    all.insert(all.end(), {{"5"}, {"-5" + unit}, {"nan" + unit}, {"inf" + unit}, {"1e300" + unit}});
     all.push_back({"5parsec", is_share ? 0U : 1U});
     for (auto other : {Dimension::size, Dimension::bandwidth, Dimension::flops_rate, Dimension::time}) {
       auto of = keys::shape_of(other);

@@ -195,6 +195,7 @@ Type<Cluster> cluster_rows() {
           .usually("required unless `algorithm: measured`")
           .key<&Cluster::world_size>("world_size", whole(1, kLargestWorldSize), "GPUs")
           .required()
+          .usually("the recording's; required without `workload.recording`")
           .also({"gpus", "num_gpus", "n_gpus"})
           .key<&Cluster::placement>("placement", placement(), "Which GPU each rank runs on")
           .key<&Cluster::groups>("groups", groups(), "Who reduces with whom")

@@ -43,6 +43,25 @@ std::optional<CollectiveKind> collective_of_call(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view operation_of_call(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOperations[] = {
+      {"allreduce", "all_reduce"},
+      {"reducescatter", "reduce_scatter"},
+      {"allgather", "all_gather"},
+      {"alltoall", "all_to_all"},
+      {"broadcast", "broadcast"},
+      {"reduce", "reduce"},
+      {"send", "send"},
+      {"recv", "recv"},
+      {"gather", "gather"},
+      {"scatter", "scatter"},
+      {"barrier", "barrier"}};
+  auto word = letters(name.substr(name.rfind(':') + 1));
+  for (const auto& [start, operation] : kOperations)
+    if (word.starts_with(start)) return operation;
+  return {};
+}
+
 std::optional<DType> dtype_of(std::string_view name) {
   auto word = name.substr(name.rfind(':') + 1);
   if (word == "Float" || word == "float") return DType::float32;

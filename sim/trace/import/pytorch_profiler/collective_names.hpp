@@ -16,6 +16,10 @@ std::optional<CollectiveKind> collective_of_kernel(std::string_view name);
 // that are no collective.
 std::optional<CollectiveKind> collective_of_call(std::string_view name);
 
+// Of such a name, as operations are called here ("all_gather"); "reduce", "send", "recv", "gather", "scatter"
+// and "barrier" besides. Empty for other words.
+std::string_view operation_of_call(std::string_view name);
+
 // "Float", "float", "c10::Half", "BFloat16" ...; none for what gradients are not made of.
 std::optional<DType> dtype_of(std::string_view name);
 

@@ -1,54 +1,32 @@
 #include "sim/trace/import/pytorch_profiler/profiled_step.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
+#include "sim/trace/import/pytorch_profiler/collective_names.hpp"
 #include "sim/trace/import/pytorch_profiler/event_reader.hpp"
 
 namespace ddpsim::pytorch_profiler {
 namespace {
 
 // Which of a call's tensors is counted: the first or second input, each tensor of the first list, or nothing.
+// Of other calls no tensor says what they move.
 enum class Counted { first, second, list, nothing };
-struct KnownStepCall {
-  std::string_view name, operation;
-  Counted counted;
-};
-constexpr std::array kStepCalls{KnownStepCall{"allreduce_", "all_reduce", Counted::list},
-                                KnownStepCall{"allreduce_coalesced_", "all_reduce", Counted::list},
-                                KnownStepCall{"_allgather_base_", "all_gather", Counted::first},
-                                KnownStepCall{"_reduce_scatter_base_", "reduce_scatter", Counted::second},
-                                KnownStepCall{"alltoall_base_", "all_to_all", Counted::second},
-                                KnownStepCall{"broadcast_", "broadcast", Counted::list},
-                                KnownStepCall{"reduce_", "reduce", Counted::list},
-                                KnownStepCall{"send", "send", Counted::list},
-                                KnownStepCall{"recv_", "recv", Counted::list},
-                                KnownStepCall{"barrier", "barrier", Counted::nothing}};
-// "Collective name" of record_param_comms, where NCCL carries them out.
-struct KnownStepName {
-  std::string_view name, operation;
-};
-constexpr std::array kStepNames{KnownStepName{"allreduce", "all_reduce"},
-                                KnownStepName{"allreduce_coalesced", "all_reduce"},
-                                KnownStepName{"_allgather_base", "all_gather"},
-                                KnownStepName{"all_gather", "all_gather"},
-                                KnownStepName{"all_gather_into_tensor_coalesced", "all_gather"},
-                                KnownStepName{"allgather_into_tensor_coalesced", "all_gather"},
-                                KnownStepName{"_reduce_scatter_base", "reduce_scatter"},
-                                KnownStepName{"reduce_scatter", "reduce_scatter"},
-                                KnownStepName{"reduce_scatter_tensor_coalesced", "reduce_scatter"},
-                                KnownStepName{"all_to_all", "all_to_all"},
-                                KnownStepName{"all_to_allv", "all_to_all"},
-                                KnownStepName{"broadcast", "broadcast"},
-                                KnownStepName{"_broadcast_oop", "broadcast"},
-                                KnownStepName{"reduce", "reduce"},
-                                KnownStepName{"send", "send"},
-                                KnownStepName{"recv", "recv"},
-                                KnownStepName{"barrier", "barrier"}};
+constexpr std::pair<std::string_view, Counted> kCounted[] = {{"allreduce_", Counted::list},
+                                                             {"allreduce_coalesced_", Counted::list},
+                                                             {"_allgather_base_", Counted::first},
+                                                             {"_reduce_scatter_base_", Counted::second},
+                                                             {"alltoall_base_", Counted::second},
+                                                             {"broadcast_", Counted::list},
+                                                             {"reduce_", Counted::list},
+                                                             {"send", Counted::list},
+                                                             {"recv_", Counted::list},
+                                                             {"barrier", Counted::nothing}};
 
 constexpr std::size_t kMostStepEvents = 5'000'000;
 
@@ -130,28 +108,31 @@ class StepBuilder {
   }
 
   void add_by_name(const Event& event) {
-    const auto* known = std::ranges::find(kStepNames, event.collective, &KnownStepName::name);
-    if (known == kStepNames.end()) return;
+    auto operation = operation_of_call(event.collective);
+    if (operation.empty()) return;
     keep();
-    LaunchedStep one{times(event).first, {std::string(known->operation), event.elements, event.group_size}};
-    if (known->operation == "all_gather" && one.what.elements && event.group_size)
+    LaunchedStep one{times(event).first, {std::string(operation), event.elements, event.group_size}};
+    if (operation == "all_gather" && one.what.elements && event.group_size)
       *one.what.elements *= *event.group_size;
-    if (known->operation == "barrier") one.what.elements = 0;
+    if (operation == "barrier") one.what.elements = 0;
     by_name_.push_back(std::move(one));
   }
 
   void add_by_call(const Event& event) {
     auto name = std::string_view(event.name).substr(std::string_view("c10d::").size());
-    const auto* known = std::ranges::find(kStepCalls, name, &KnownStepCall::name);
-    if (known == kStepCalls.end()) return;
+    auto operation = operation_of_call(name);
+    if (operation.empty()) return;
     keep();
-    LaunchedStep one{times(event).first, {std::string(known->operation), {}, {}}};
-    std::size_t tensor = known->counted == Counted::second ? 1 : 0;
-    if (known->counted == Counted::nothing)
+    LaunchedStep one{times(event).first, {std::string(operation), {}, {}}};
+    const auto* known = std::ranges::find(kCounted, name, &std::pair<std::string_view, Counted>::first);
+    if (known == std::end(kCounted)) return by_call_.push_back(std::move(one));
+    auto counted = known->second;
+    std::size_t tensor = counted == Counted::second ? 1 : 0;
+    if (counted == Counted::nothing)
       one.what.elements = 0;
-    else if (known->counted != Counted::list && event.shapes.size() > tensor)
+    else if (counted != Counted::list && event.shapes.size() > tensor)
       one.what.elements = elements_of_shape(event.shapes[tensor]);
-    else if (known->counted == Counted::list && !event.first_list.empty())
+    else if (counted == Counted::list && !event.first_list.empty())
       one.what.elements =
           std::accumulate(event.first_list.begin(), event.first_list.end(), std::int64_t{0},
                           [](std::int64_t sum, const auto& shape) { return sum + elements_of_shape(shape); });
