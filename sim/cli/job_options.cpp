@@ -56,7 +56,8 @@ std::string head_of(const std::string& path) {
 
 // Whether a GPU has room for it; what cannot be resolved is said elsewhere.
 bool has_room(config::Value root) {
-  config::take_sweep_axes(root);
+  for (const auto& axis : config::take_sweep_axes(root))
+    if (!axis.values.empty()) config::set_at(root, axis.key, axis.values.front(), root.span);
   try {
     Files files("--set");
     auto scenario = resolve_step(files, root);
@@ -95,11 +96,17 @@ void JobOptions::add_to(Command& command, std::initializer_list<std::string_view
   }
 }
 
-void JobOptions::apply(config::Value& root, const std::string& model) const {
+void JobOptions::apply(config::Value& root, const std::string& model, bool sweeps) const {
   if (!model.empty()) config::apply_override(root, "workload.model=" + model, "MODEL");
-  for (const auto& word : kWords)
-    if (auto text = given_.find(word.option); text != given_.end() && !text->second.empty())
-      config::apply_override(root, fmt::format("{}={}", word.key, text->second), word.option);
+  for (const auto& word : kWords) {
+    auto given = given_.find(word.option);
+    if (given == given_.end() || given->second.empty()) continue;
+    const auto& text = given->second;
+    bool is_list = sweeps && text.find(',') != std::string::npos;
+    config::apply_override(
+        root, is_list ? fmt::format("sweep.{}=[{}]", word.key, text) : fmt::format("{}={}", word.key, text),
+        word.option);
+  }
 }
 
 void JobOptions::check(const std::vector<std::string>& overrides) const {

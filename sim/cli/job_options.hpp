@@ -17,8 +17,9 @@ struct JobOptions {
   // --on, --gpus, --batch, --sequence, --micro-batch, --dtype, --framework and --strategy, but for those that
   // the command has otherwise.
   void add_to(Command& command, std::initializer_list<std::string_view> without = {});
-  // Sets their keys, after a model's where it is not empty.
-  void apply(config::Value& root, const std::string& model = {}) const;
+  // Sets their keys, after a model's where it is not empty. Of a sweep a word may be a list, which is an
+  // axis: "64,512".
+  void apply(config::Value& root, const std::string& model = {}, bool sweeps = false) const;
   // Throws InputError for a word whose key --set says, too, or sweeps.
   void check(const std::vector<std::string>& overrides) const;
   // As they were typed: "--on", "dgx-h100", "--gpus", "8".

@@ -149,7 +149,7 @@ void memory(const MemoryOptions& options) {
   }
   if (!options.quiet) print_notes(scenario.notes);
   scenario.notes.insert(scenario.notes.begin(), said.begin(), said.end());
-  if (options.prints_summary()) print_memory(std::cout, report);
+  if (options.prints_summary()) print_memory(std::cout, standard_output(), report);
   OutputPhase writing;
   write_output(options.out, written);
   write_output(options.json, [&] { return memory_report_json(report, tool_info(), scenario.notes); });

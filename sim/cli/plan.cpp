@@ -128,7 +128,7 @@ void plan(const PlanOptions& options) {
   if (!options.quiet) print_notes(notes);
   notes.insert(notes.begin(), launched.notes.begin(), launched.notes.end());
   found.launched = own_step(launched, options, files);
-  if (prints) print_plan(std::cout, found, options.most_memory);
+  if (prints) print_plan(std::cout, standard_output(), found, options.most_memory);
   OutputPhase writing;
   write_output(options.json, [&] { return plan_json(found, notes, tool_info()); });
   write_output(options.csv, [&] { return plan_csv(found); });

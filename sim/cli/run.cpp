@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/program_exit.hpp"
+#include "sim/base/terminal.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/commit.hpp"
 #include "sim/job/rows/table.hpp"
@@ -28,6 +29,24 @@ Command help_command() {
                        .description = "Which, or a key; without it the list of commands",
                        .names = [] { return key_paths(); }}},
           .run = [words] {}};
+}
+
+// Of every command that runs.
+void add_look(Command& command, TerminalWish& wish) {
+  for (auto& below : command.commands) add_look(below, wish);
+  if (!command.commands.empty()) return;
+  command.options.push_back({.name = "--width",
+                             .value = &wish.width,
+                             .description =
+                                 "Columns of the output (default: COLUMNS, or the terminal's; a pipe gets "
+                                 "all, and nothing is wrapped)",
+                             .range = {{20, 1000}}});
+  command.options.push_back(
+      {.name = "--color",
+       .value = &wish.colour,
+       .description = "Colours, which NO_COLOR and CLICOLOR_FORCE turn off and on as well",
+       .shows_default = true,
+       .words = {"auto", "always", "never"}});
 }
 
 // "help ddp.bucket_cap", "help gpus": a key by its path, or by what others call it.
@@ -72,8 +91,13 @@ int run(int argc, char** argv) {
     }
     auto tool = tool_info();
     std::string commit = *kCommit == '\0' ? "" : fmt::format("commit {}, ", kCommit);
-    parse_command_line(program(), fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid),
-                       argc, argv)();
+    TerminalWish wish;
+    auto all = program();
+    add_look(all, wish);
+    auto chosen = parse_command_line(
+        all, fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid), argc, argv);
+    choose_terminals(wish);
+    chosen();
     check_standard_output();
     return kOk;
   } catch (...) {

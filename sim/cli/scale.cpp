@@ -103,7 +103,8 @@ void scale(const ScaleOptions& options) {
       throw_lost);
   progress.clear();
   if (options.scenario.prints_summary())
-    print_growth(std::cout, growth, options.markdown ? TableStyle::markdown : TableStyle::text);
+    print_growth(std::cout, standard_output(), growth,
+                 options.markdown ? TableStyle::markdown : TableStyle::text);
   OutputPhase writing;
   write_output(options.scenario.out, written);
   write_output(options.scenario.json, [&] {

@@ -133,7 +133,7 @@ void ScenarioOptions::add_job_to(Command& command, std::initializer_list<std::st
 
 config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const {
   auto root = is_launched || is_model ? empty_scenario(file) : config::load_yaml(file, "a scenario");
-  job.apply(root, is_model ? file : "");
+  job.apply(root, is_model ? file : "", sweeps);
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
   job.check(overrides);
   notes = launch.apply(root, file, sweeps).notes;

@@ -21,6 +21,7 @@
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/report/step_strip.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
 #include "sim/result/measured_iterations.hpp"
@@ -73,10 +74,12 @@ Comparisons read_comparisons(const SimulateOptions& options, const config::Value
   return with;
 }
 
-void print_summary(const SimulateOptions& options, const IterationMetrics& metrics,
+void print_summary(const SimulateOptions& options, const Timeline& timeline, const IterationMetrics& metrics,
                    const std::vector<MeasuredIteration>& measured) {
   if (!options.scenario.prints_summary()) return;
-  print_iteration(std::cout, metrics, options.all_buckets ? metrics.buckets.size() : kUsualBuckets);
+  print_step_strip(std::cout, standard_output(), timeline.last_to_finish());
+  print_iteration(std::cout, standard_output(), metrics,
+                  options.all_buckets ? metrics.buckets.size() : kUsualBuckets);
   if (auto match = matching(measured, metrics))
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
@@ -131,7 +134,7 @@ void simulate(const SimulateOptions& options) {
     if (!quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
     notes.push_back(*std::move(note));
   }
-  print_summary(options, metrics, with.measured);
+  print_summary(options, simulated.prediction.timeline, metrics, with.measured);
   std::optional<RecordedComparison> comparison;
   if (with.recorded) {
     comparison = compare_recorded(*with.recorded, metrics);

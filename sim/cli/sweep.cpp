@@ -9,6 +9,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -47,34 +48,30 @@ void print_cap_ranges(const SweepResult& result) {
   }
 }
 
-// Runs every point; rows appear as their results arrive. Returns the hint of the first lost point, if any.
+// Runs every point. Returns the hint of the first lost point, if any.
 std::optional<std::string> run_and_print(const SweepOptions& options, const SweepPlan& plan,
                                          const config::Value& root,
                                          const std::vector<config::SweepAxis>& axes, SweepResult& result) {
-  bool prints = options.scenario.prints_summary() && !options.exact_optimum;
-  auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
-  SweepColumns columns{
-      any([](const Scenario& scenario) { return scenario.evidence && !scenario.doubts.empty(); }),
-      any([](const Scenario& scenario) { return scenario.sampled != nullptr; }), !result.measured.empty(),
-      any([](const Scenario& scenario) { return scenario.model_step != nullptr; }), !plan.refused.empty()};
-  SweepTable table(std::cout, plan.axes, columns, options.markdown ? TableStyle::markdown : TableStyle::text);
-  if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
+  const auto all = plan.points.size() + plan.refused.size();
   std::size_t done = 0;
-  progress.show_done(done, plan.points.size() + plan.refused.size());
-  auto show = [&](const auto& point, bool has_column) {
-    progress.clear();
-    if (prints && has_column) table.row(point);
-    progress.show_done(++done, plan.points.size() + plan.refused.size());
+  std::optional<Seconds> least;
+  auto show = [&] {
+    progress.show_done(++done, all, 0, least ? "best so far " + format_seconds(*least) : "");
   };
+  progress.show_done(done, all);
   auto hint = run_sweep(plan, options.jobs, result,
-                        {[&](const SweepPoint& point) { show(point, true); },
-                         [&](const FailedPoint& point) { show(point, columns.error); }});
+                        {[&](const SweepPoint& point) {
+                           least = std::min(least.value_or(point.metrics.iteration), point.metrics.iteration);
+                           show();
+                         },
+                         [&](const FailedPoint&) { show(); }});
   progress.clear();
   add_default_caps(result, options.scenario.file, root, axes, options.jobs);
   if (options.formula) add_formulas(result, options.scenario.file, root, axes);
   if (!options.scenario.prints_summary()) return hint;
-  table.footer(result);
+  print_sweep(std::cout, standard_output(), result,
+              options.markdown ? TableStyle::markdown : TableStyle::text);
   if (options.exact_optimum) print_cap_ranges(result);
   return hint;
 }

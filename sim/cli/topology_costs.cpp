@@ -1,6 +1,7 @@
+#include <iostream>
 #include <memory>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/cli/cluster_options.hpp"
@@ -113,11 +114,11 @@ void costs(const CostOptions& options) {
   write_output(options.json, collective_costs_json(whose, rows));
   write_output(options.csv, collective_costs_csv(rows));
   if (options.json == "-" || options.csv == "-") return;
-  fmt::print("{} GPUs, nobody else on the links, {}\n\n{}", ranks,
-             under_nccl ? "NCCL " + whose.nccl_version
+  auto who = under_nccl ? "NCCL " + whose.nccl_version
              : library  ? std::string(backend_words(library->backend()))
-                        : std::string("plain schedules"),
-             collective_costs_table(rows));
+                        : std::string("plain schedules");
+  std::cout << fmt::format("{} GPUs, nobody else on the links, {}\n\n", ranks, who);
+  print_shown(std::cout, standard_output(), collective_costs_table(rows));
 }
 
 }  // namespace

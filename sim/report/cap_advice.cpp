@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
@@ -50,11 +51,6 @@ CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::siz
   if (auto found = result.with_default.find(best); found != result.with_default.end())
     advice.with_default = found->second;
   return advice;
-}
-
-bool has_odds_of_defaults(const SweepResult& result) {
-  return std::ranges::any_of(result.with_default,
-                             [](const auto& one) { return one.second.odds.has_value(); });
 }
 
 }  // namespace
@@ -104,41 +100,75 @@ std::string longer_text(const Odds& of_default) {
                      100 * of_default.regret);
 }
 
-std::vector<std::string> cap_titles(const SweepResult& result) {
-  std::vector<std::string> titles;
-  for (const auto& axis : result.axes)
-    if (axis != kBucketCapAxis) titles.push_back(axis);
-  for (auto title : {"bucket_cap_mb", "iteration ms"}) titles.emplace_back(title);
-  titles.push_back(fmt::format("{} within {} %", caps_word(result.has_every_assignment), 100 * kPlateau));
-  for (auto title : {"PyTorch's default", "iteration ms", "longer"}) titles.emplace_back(title);
-  if (has_odds_of_defaults(result)) titles.emplace_back("sure");
-  return titles;
-}
-
-std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& advice) {
-  std::vector<std::string> cells;
-  const auto& point = result.points[advice.best];
+ShownTable cap_table(const SweepResult& result, const std::vector<CapAdvice>& advice) {
+  ShownTable table;
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
-    if (result.axes[axis] != kBucketCapAxis) cells.push_back(point.axis_values[axis]);
-  cells.push_back(bucket_cap_mb(advice.cap));
-  cells.push_back(ms_text(advice.iteration));
-  auto beyond = advice.edge == CapAdvice::Edge::none       ? ""
-                : advice.edge == CapAdvice::Edge::smallest ? ", the smallest swept"
-                                                           : ", the largest swept";
-  cells.push_back(plateau_text(advice) + beyond);
-  const auto& usual = advice.with_default;
-  cells.push_back(usual ? default_cap_text(*usual) : "-");
-  cells.push_back(usual ? ms_text(usual->iteration) : "-");
-  cells.push_back(usual ? percent_text(usual->iteration / advice.iteration - 1) : "-");
-  if (has_odds_of_defaults(result))
-    cells.push_back(usual && usual->odds ? fmt::format("{:.0f} %{}", 100 * (1 - usual->odds->p_best),
-                                                       advice.default_is_tied() ? ", not told apart" : "")
-                                         : "-");
-  return cells;
+    if (result.axes[axis] != kBucketCapAxis)
+      table.add(short_title(result.axes, result.axes[axis]), advice,
+                [&](const CapAdvice& one) { return result.points[one.best].axis_values[axis]; });
+  auto of_default = [](auto cell) {
+    return [cell](const CapAdvice& one) { return one.with_default ? Cell(cell(*one.with_default)) : Cell(); };
+  };
+  table.add("bucket_cap_mb", advice, [&](const CapAdvice& one) { return cap_argument(result, one); });
+  table.add("step", advice, &CapAdvice::iteration);
+  table.add("default", advice,
+            of_default([](const WithDefaultCap& usual) { return default_cap_text(usual); }), 2);
+  table.add("default takes", advice, of_default([](const WithDefaultCap& usual) { return usual.iteration; }),
+            1);
+  table.add(
+      "longer", advice,
+      [](const CapAdvice& one) {
+        return one.with_default ? Cell(one.with_default->iteration / one.iteration - 1) : Cell();
+      },
+      0, Form::change);
+  table.add(
+      "sure", advice,
+      [](const CapAdvice& one) {
+        bool is_known = one.with_default && one.with_default->odds;
+        return is_known ? Cell(1 - one.with_default->odds->p_best) : Cell();
+      },
+      0, Form::share);
+  table.add(
+      "", advice, [](const CapAdvice& one) { return one.default_is_tied() ? "not told apart" : ""; }, 3,
+      Form::plain, true);
+  table.add(
+      fmt::format("{} within {} %", caps_word(result.has_every_assignment), 100 * kPlateau), advice,
+      [](const CapAdvice& one) {
+        auto beyond = one.edge == CapAdvice::Edge::none       ? ""
+                      : one.edge == CapAdvice::Edge::smallest ? ", the smallest swept"
+                                                              : ", the largest swept";
+        return plateau_text(one) + beyond;
+      },
+      4, Form::plain, true);
+  return table;
 }
 
-std::vector<std::string> advice_lines(const CapAdvice& advice) {
+std::string cap_argument(const SweepResult& result, const CapAdvice& advice) {
+  auto round = result.round_caps.find(advice.best);
+  return bucket_cap_mb(round == result.round_caps.end() ? advice.cap : round->second);
+}
+
+std::string cap_verdict(const SweepResult& result, const CapAdvice& advice) {
+  const auto& usual = advice.with_default;
+  auto time = likely_text(result.points[advice.best].metrics);
+  if (!usual) return fmt::format("Fastest: bucket_cap_mb={}, {}.", cap_argument(result, advice), time);
+  double gain = 1 - advice.iteration / usual->iteration;
+  if (advice.is_within_plateau())
+    return fmt::format("Keep the default, {}: no cap gains more than {:.1f} %.", default_cap_text(*usual),
+                       std::max(100 * gain, 0.1));
+  if (advice.default_is_tied())
+    return fmt::format(
+        "Keep the default, {}: it is not told apart from bucket_cap_mb={}, which gains {:.1f} %.",
+        default_cap_text(*usual), cap_argument(result, advice), 100 * gain);
+  return fmt::format("Worth {:.{}f} %: bucket_cap_mb={}. {} against {} with PyTorch's {}.", 100 * gain,
+                     gain < 0.0995 ? 1 : 0, cap_argument(result, advice), time,
+                     time_text(usual->iteration.value()), default_cap_text(*usual));
+}
+
+std::vector<std::string> advice_lines(const SweepResult& result, const CapAdvice& advice) {
   std::vector<std::string> lines;
+  if (advice.with_default && advice.with_default->odds)
+    lines.push_back(fmt::format("PyTorch's default: {}", longer_text(*advice.with_default->odds)));
   bool is_alone = advice.most && advice.as_good.size() == 1;
   lines.push_back(is_alone ? fmt::format("no other swept cap is within {} % of the best", 100 * kPlateau)
                            : fmt::format("{} within {} % of the best: {}", caps_word(advice.as_good.empty()),
@@ -148,18 +178,10 @@ std::vector<std::string> advice_lines(const CapAdvice& advice) {
     lines.push_back(fmt::format("the best is the {} cap of the sweep: a {} one may be better",
                                 smallest ? "smallest" : "largest", smallest ? "smaller" : "larger"));
   }
-  if (const auto& usual = advice.with_default) {
-    auto longer = usual->iteration - advice.iteration;
-    lines.push_back(fmt::format(
-        "PyTorch's default, {}: {:+.3f} ms ({:+.1f} %){}{}{}", default_cap_text(*usual), longer.value() * 1e3,
-        100 * (longer / advice.iteration), usual->odds ? ", " + longer_text(*usual->odds) : "",
-        advice.default_is_tied() ? ": not told apart" : "",
-        advice.default_is_as_good() ? ", so no bucket_cap_mb is needed" : ""));
-  }
   lines.push_back(advice.default_is_as_good()
-                      ? "to use it: DistributedDataParallel(model)"
-                      : fmt::format("to use it: DistributedDataParallel(model, bucket_cap_mb={})",
-                                    bucket_cap_mb(advice.cap)));
+                      ? "use it: DistributedDataParallel(model)"
+                      : fmt::format("use it: DistributedDataParallel(model, bucket_cap_mb={})",
+                                    cap_argument(result, advice)));
   return lines;
 }
 

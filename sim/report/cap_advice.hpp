@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/shown_table.hpp"
 #include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
@@ -59,11 +60,15 @@ std::string default_cap_text(const WithDefaultCap& d);  // "25 MiB (first 1 MiB)
 // "87 % sure that it takes longer, 1.2 % on average"
 std::string longer_text(const Odds& of_default);
 
-// The advice for each of several groups as a table.
-std::vector<std::string> cap_titles(const SweepResult& result);
-std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& advice);
+// The advice for each of several groups.
+ShownTable cap_table(const SweepResult& result, const std::vector<CapAdvice>& advice);
 
+// What to pass to DistributedDataParallel: a round number of MiB that makes the same buckets, where one does.
+std::string cap_argument(const SweepResult& result, const CapAdvice& advice);
+
+// What the best cap is worth, in a sentence: "Keep the default, 25 MiB: no cap gains more than 0.2 %."
+std::string cap_verdict(const SweepResult& result, const CapAdvice& advice);
 // A sentence a line, the last one to paste. For the only group.
-std::vector<std::string> advice_lines(const CapAdvice& advice);
+std::vector<std::string> advice_lines(const SweepResult& result, const CapAdvice& advice);
 
 }  // namespace ddpsim

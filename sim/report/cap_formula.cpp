@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/figures.hpp"
 
 namespace ddpsim {
 namespace {
@@ -64,28 +65,29 @@ std::vector<std::string> formula_lines(const SweepResult& result) {
   return lines;
 }
 
-std::vector<std::string> formula_titles(const SweepResult& result) {
-  std::vector<std::string> titles;
-  if (result.axes.size() > 1) titles.emplace_back("group");
-  titles.insert(titles.end(), {"bucket_cap", "simulated ms", "formula ms", "formula"});
-  return titles;
-}
-
-std::vector<std::vector<std::string>> formula_cells(const SweepResult& result) {
-  std::vector<std::vector<std::string>> rows;
+ShownTable formula_table(const SweepResult& result) {
+  struct Row {
+    std::string group;
+    Bytes cap;
+    Seconds simulated, formula;
+  };
+  std::vector<Row> rows;
   visit_formulas(result, [&](const SweepGroup& group, const CapFormula& formula) {
-    for (auto i : group.points) {
-      const auto& metrics = result.points[i].metrics;
-      if (!metrics.bucket_cap) continue;
-      auto textbook = formula.iteration(*metrics.bucket_cap);
-      std::vector<std::string> cells;
-      if (result.axes.size() > 1) cells.push_back(group.name);
-      cells.insert(cells.end(), {format_bytes(*metrics.bucket_cap), ms_text(metrics.iteration),
-                                 ms_text(textbook), percent_text(textbook / metrics.iteration - 1)});
-      rows.push_back(std::move(cells));
-    }
+    for (auto i : group.points)
+      if (const auto& metrics = result.points[i].metrics; metrics.bucket_cap)
+        rows.push_back(
+            {group.name, *metrics.bucket_cap, metrics.iteration, formula.iteration(*metrics.bucket_cap)});
   });
-  return rows;
+  ShownTable table;
+  table.add(
+      "group", rows, [](const Row& row) { return row.group; }, 0, Form::plain, true);
+  table.add("bucket_cap", rows,
+            [](const Row& row) { return short_text(row.cap.value(), Measure::binary_bytes); });
+  table.add("simulated", rows, &Row::simulated);
+  table.add("formula", rows, &Row::formula);
+  table.add(
+      "error", rows, [](const Row& row) { return row.formula / row.simulated - 1; }, 0, Form::change);
+  return table;
 }
 
 }  // namespace ddpsim

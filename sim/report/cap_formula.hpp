@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/report/table_parts.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
@@ -14,7 +14,6 @@ namespace ddpsim {
 std::vector<std::string> formula_lines(const SweepResult& result);
 
 // Each cap's iteration, simulated and by the formula.
-std::vector<std::string> formula_titles(const SweepResult& result);
-std::vector<std::vector<std::string>> formula_cells(const SweepResult& result);
+ShownTable formula_table(const SweepResult& result);
 
 }  // namespace ddpsim

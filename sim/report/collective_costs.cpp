@@ -6,6 +6,8 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/figures.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
@@ -56,37 +58,27 @@ std::string unforced_text(const UnforcedCost& unforced, std::string_view algorit
   return unforced.time ? fmt::format("{}, {}", name, format_seconds(*unforced.time)) : name;
 }
 
-std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
-  bool has_notes = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.note.empty(); });
-  auto algorithm_of = [](const CollectiveCostRow& row) {
+ShownTable collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
+  auto picked = [](const CollectiveCostRow& row) {
     return row.protocol.empty() ? row.algorithm : row.algorithm + "/" + row.protocol;
   };
-  std::size_t width = 18, by_itself = 0;
-  std::vector<std::string> own;
-  for (const auto& row : rows) {
-    width = std::max(width, algorithm_of(row).size());
-    own.push_back(row.unforced ? unforced_text(*row.unforced, row.algorithm, row.protocol) : "");
-    by_itself = std::max(by_itself, own.back().size());
-  }
-  if (by_itself > 0) by_itself = std::max(by_itself, std::string_view("by itself").size());
-  auto own_column = [&](std::string_view text) {
-    return by_itself > 0 ? fmt::format("  {:<{}}", text, by_itself) : std::string();
+  auto itself = [](const CollectiveCostRow& row) {
+    return row.unforced ? unforced_text(*row.unforced, row.algorithm, row.protocol) : std::string();
   };
-  auto text = fmt::format("{:<16}{:>10}  {:<{}}{:>8}  {:>12}  {:>12}  {:>12}{}{}\n", "collective", "bytes",
-                          "algorithm", width, "channels", "time", "algbw", "busbw", own_column("by itself"),
-                          has_notes ? "  the time is" : "");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& row = rows[i];
-    text +=
-        fmt::format("{:<16}{:>10}  {:<{}}", row.operation, format_bytes(row.bytes), algorithm_of(row), width);
-    if (row.time)
-      text += fmt::format("{:>8}  {:>12}  {:>12}  {:>12}{}{}{}\n", row.channels, format_seconds(*row.time),
-                          format_bandwidth(row.algbw()), format_bandwidth(row.busbw()), own_column(own[i]),
-                          row.note.empty() ? "" : "  ", row.note);
-    else
-      text += row.why_not + "\n";
-  }
-  return text;
+  ShownTable table;
+  table.add("collective", rows, &CostRow::operation, 0, Form::plain, true);
+  table.add("size", rows,
+            [](const CostRow& row) { return short_text(row.bytes.value(), Measure::binary_bytes); });
+  table.add("time", rows, &CostRow::time);
+  table.add("busbw", rows, timed(&CostRow::busbw));
+  table.add("algbw", rows, timed(&CostRow::algbw), 2);
+  table.add("algorithm", rows, picked, 1, Form::plain, true);
+  table.add("channels", rows, timed(&CostRow::channels), 4);
+  table.add("by itself", rows, itself, 0, Form::plain, true);
+  table.add(
+      "the time is", rows, [](const CostRow& row) { return row.time ? row.note : row.why_not; }, 3,
+      Form::plain, true);
+  return table;
 }
 
 std::string collective_costs_json(const CollectiveCostsOf& whose,

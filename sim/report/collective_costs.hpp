@@ -6,6 +6,7 @@
 
 #include "sim/base/note.hpp"
 #include "sim/base/units.hpp"
+#include "sim/report/shown_table.hpp"
 
 namespace ddpsim {
 
@@ -43,7 +44,7 @@ struct CollectiveCostsOf {
 std::string unforced_text(const UnforcedCost& unforced, std::string_view algorithm,
                           std::string_view protocol);
 
-std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows);
+ShownTable collective_costs_table(const std::vector<CollectiveCostRow>& rows);
 std::string collective_costs_json(const CollectiveCostsOf& whose, const std::vector<CollectiveCostRow>& rows);
 std::string collective_costs_csv(const std::vector<CollectiveCostRow>& rows);
 

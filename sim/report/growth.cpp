@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/figures.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
@@ -24,10 +26,6 @@ std::vector<LossCauseRow> causes_of(const Growth& growth) {
     });
   });
   return causes;
-}
-
-std::string range_text(const std::optional<std::pair<double, double>>& range) {
-  return range ? fmt::format("{:.1f}-{:.1f}", 100 * range->first, 100 * range->second) : "-";
 }
 
 }  // namespace
@@ -54,63 +52,101 @@ std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t po
   return std::pair(likely.least.value(), likely.most.value());
 }
 
-static bool has_range(const Growth& growth) {
-  return growth.efficiency_range(0).has_value();
+static ShownTable growth_table(const Growth& growth) {
+  struct Row {
+    const IterationMetrics* metrics;
+    double keeps;
+    std::optional<std::pair<double, double>> range;
+  };
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < growth.points.size(); ++i)
+    rows.push_back({&growth.points[i].metrics, growth.efficiency(i), growth.efficiency_range(i)});
+  ShownTable table;
+  auto add = [&](const char* head, auto value, int drop, Form form = Form::plain) {
+    table.add(
+        head, rows, [&](const Row& row) { return Cell(value(*row.metrics)); }, drop, form);
+  };
+  add(
+      "GPUs", [](const auto& m) { return m.world_size; }, 0);
+  add(
+      "step", [](const auto& m) { return m.iteration; }, 1);
+  table.add("keeps", rows, &Row::keeps, 0, Form::share);
+  table.add(
+      "range", rows,
+      [](const Row& row) {
+        return row.range ? Cell(Cell::List{row.range->first, row.range->second}) : Cell();
+      },
+      2, Form::share);
+  add(
+      "of one GPU", [](const auto& m) { return m.scaling_efficiency; }, 4, Form::share);
+  add(
+      "tokens/s", [](const auto& m) { return m.tokens_per_s; }, 3);
+  add(
+      "days", [](const auto& m) { return m.training_days(); }, 0);
+  add(
+      "cost", [](const auto& m) { return m.training_cost(); }, 0);
+  int drop = 5;
+  for (const auto& cause : causes_of(growth))
+    add(
+        std::string(cause.key).c_str(), [&](const auto& m) { return m.lost_to(cause.cause) / m.iteration; },
+        drop++, Form::share);
+  for (const auto& point : growth.points) {
+    const auto& memory = point.metrics.memory;
+    table.marks.push_back(memory && memory->fit() == Fit::no ? Mark::unfit : Mark::none);
+  }
+  if (std::ranges::count(table.marks, Mark::unfit) == 0) table.marks.clear();
+  return table;
 }
 
-static bool has_reference(const Growth& growth) {
-  return std::all_of(growth.points.begin(), growth.points.end(),
-                     [](const GrowthPoint& point) { return point.metrics.scaling_efficiency.has_value(); });
+// What a GPU keeps of its speed, what most is lost to, and from where on it is little.
+static std::string growth_verdict(const Growth& growth) {
+  constexpr double kMuch = 0.9;
+  auto last = growth.points.size() - 1;
+  const auto &first = growth.points.front().metrics, &most = growth.points[last].metrics;
+  if (last == 0)
+    return fmt::format("{} GPUs take {}.", decimal_text(first.world_size, 0), likely_text(first));
+  auto line =
+      fmt::format("From {} to {} GPUs a GPU keeps {:.0f} % of its speed", decimal_text(first.world_size, 0),
+                  decimal_text(most.world_size, 0), 100 * growth.efficiency(last));
+  if (auto range = growth.efficiency_range(last))
+    line += fmt::format(" ({:.0f}–{:.0f}, {})", 100 * range->first, 100 * range->second,
+                        most.spread ? "5 to 95 % of steps" : "80 % sure");
+  auto lost = [&](const LossCauseRow& row) {
+    return most.lost_to(row.cause) / most.iteration - first.lost_to(row.cause) / first.iteration;
+  };
+  auto causes = causes_of(growth);
+  if (auto worst = std::ranges::max_element(causes, {}, lost); worst != causes.end() && lost(*worst) > 0.005)
+    line += fmt::format("; most is lost to {}", worst->key);
+  for (std::size_t i = 1; i <= last; ++i)
+    if (growth.efficiency(i) < kMuch)
+      return fmt::format("{}. Below {:.0f} % from {} on.", line, 100 * kMuch,
+                         decimal_text(growth.points[i].metrics.world_size, 0));
+  return line + ".";
 }
 
-static std::vector<std::string> titles_of(const Growth& growth) {
-  std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
-  if (has_range(growth)) titles.emplace_back("from-to %");
-  if (has_reference(growth)) titles.emplace_back("of one GPU %");
-  for (const auto& row : causes_of(growth)) titles.push_back(fmt::format("{} %", row.key));
-  return titles;
-}
-
-static std::vector<std::string> cells_of(const Growth& growth, std::size_t point) {
-  const auto& metrics = growth.points[point].metrics;
-  std::vector<std::string> cells{fmt::format("{}", metrics.world_size), ms_text(metrics.iteration),
-                                 fmt::format("{:.1f}", 100 * growth.efficiency(point))};
-  if (has_range(growth)) cells.push_back(range_text(growth.efficiency_range(point)));
-  if (has_reference(growth)) cells.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
-  for (const auto& row : causes_of(growth))
-    cells.push_back(fmt::format("{:.2f}", 100 * (metrics.lost_to(row.cause) / metrics.iteration)));
-  return cells;
-}
-
-void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
-  out << (growth.scaling == Scaling::weak
-              ? "weak scaling: every GPU does the same, however many there are\n"
-              : "strong scaling: all GPUs together do the same, however many there are\n");
-  if (const auto& spread = growth.points.front().metrics.spread)
-    out << fmt::format(
-        "iterations differ: each point is the {} of {} (seed {}), its range 5 to 95 % of them\n",
-        reported_iteration_name(spread->report), spread->iterations, spread->seed);
+void print_growth(std::ostream& out, const Terminal& terminal, const Growth& growth, TableStyle style) {
+  bool is_markdown = style == TableStyle::markdown;
+  auto say = [&](const std::string& line, Look look = Look::plain) {
+    out << (is_markdown ? line + "  " : terminal.wrapped(line, look)) << '\n';
+  };
+  auto table = growth_table(growth);
+  is_markdown ? print_markdown(out, table) : print_shown(out, terminal, table);
+  out << '\n';
+  say(growth_verdict(growth), Look::verdict);
+  const auto& first = growth.points.front().metrics;
   for (const auto& [metrics, share] : growth.points)
     if (metrics.memory && !metrics.memory->fits())
-      out << fmt::format("on {} GPUs it {}\n", metrics.world_size, fit_line(*metrics.memory));
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < growth.points.size(); ++i) rows.push_back(cells_of(growth, i));
-  if (style == TableStyle::markdown) out << '\n';
-  print_table(out, titles_of(growth), rows, style);
-  if (style == TableStyle::markdown) out << '\n';
-  out << "efficiency: work per GPU and second, against the first row";
-  bool varies = growth.points.front().metrics.spread.has_value();
-  if (has_range(growth)) out << (varies ? "; from-to: of those iterations" : "; from-to: 80 % sure");
-  if (has_reference(growth))
-    out << "\nof one GPU: against one that communicates with nobody, and steps the whole optimizer";
-  out << "\nother columns: what the iteration loses to each cause, in % of it";
-  const auto& ends = row_of(LossCause::ends);
-  if (std::ranges::count(causes_of(growth), ends.cause, &LossCauseRow::cause) > 0)
-    out << fmt::format("; {}: {}", ends.key, ends.meaning);
-  out << '\n';
-  for (const auto& [metrics, share] : growth.points)
-    if (auto training = training_text(metrics); !training.empty())
-      out << fmt::format("{} GPUs: {}\n", metrics.world_size, training);
+      say(fmt::format("on {} GPUs it {}", metrics.world_size, fit_line(*metrics.memory)));
+  std::string meaning = growth.scaling == Scaling::weak
+                            ? "weak scaling: every GPU does the same, however many there are"
+                            : "strong scaling: all GPUs together do the same, however many there are";
+  meaning += "; keeps: work a GPU and second, against the first row";
+  if (first.scaling_efficiency)
+    meaning += "; of one GPU: against one that communicates with nobody, and steps the whole optimizer";
+  if (const auto& spread = first.spread)
+    meaning += fmt::format("; steps differ: each is the {} of {} (seed {})",
+                           reported_iteration_name(spread->report), spread->iterations, spread->seed);
+  say(meaning + "; other columns: what the step loses to each cause", Look::dim);
 }
 
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
+#include "sim/base/terminal.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/result/metrics.hpp"
@@ -31,7 +32,8 @@ struct Growth {
   [[nodiscard]] std::optional<std::pair<double, double>> efficiency_range(std::size_t point) const;
 };
 
-void print_growth(std::ostream& out, const Growth& growth, TableStyle style = TableStyle::text);
+void print_growth(std::ostream& out, const Terminal& terminal, const Growth& growth,
+                  TableStyle style = TableStyle::text);
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool);
 std::string growth_csv(const Growth& growth);
 

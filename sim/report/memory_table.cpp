@@ -1,53 +1,78 @@
 #include "sim/report/memory_table.hpp"
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "sim/report/bars.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
-void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capacity) {
-  out << fmt::format("{:<14}{:>12.2f} GB {:>7.1f} %\n", name, bytes.value() / 1e9, 100 * (bytes / capacity));
+// What each of several holds.
+template <class Row>
+void add_memory(ShownTable& table, const std::vector<Row>& rows, Bytes capacity) {
+  table.add("allocated", rows, [](const Row& row) { return row.memory.allocated(); });
+  table.add("peak", rows, [](const Row& row) { return row.memory.peak(); });
+  table.add(
+      "of a GPU's", rows, [capacity](const Row& row) { return row.memory.peak() / capacity; }, 0,
+      Form::share);
 }
 
-void print_stages(std::ostream& out, std::span<const SharedModelMetrics::Stage> stages, Bytes capacity) {
-  out << "\nstage  blocks     allocated          peak\n";
-  for (std::size_t i = 0; i < stages.size(); ++i)
-    out << fmt::format("{:<5}{:>8}{:>11.2f} GB{:>11.2f} GB {:>5.1f} %\n", i, stages[i].layers,
-                       stages[i].memory.allocated().value() / 1e9, stages[i].memory.peak().value() / 1e9,
-                       100 * (stages[i].memory.peak() / capacity));
+ShownTable stages_table(const std::vector<SharedModelMetrics::Stage>& stages, Bytes capacity) {
+  ShownTable table;
+  table.add("stage", stages,
+            [&](const auto& stage) { return static_cast<std::int64_t>(&stage - stages.data()); });
+  table.add("blocks", stages, &SharedModelMetrics::Stage::layers);
+  add_memory(table, stages, capacity);
+  return table;
 }
 
-void print_ranks(std::ostream& out, std::span<const MemoryReport::OfRank> ranks, Bytes capacity) {
-  out << "\nrank      allocated          peak\n";
-  for (const auto& [rank, memory] : ranks)
-    out << fmt::format("{:<6}{:>10.2f} GB{:>11.2f} GB {:>5.1f} %\n", rank, memory.allocated().value() / 1e9,
-                       memory.peak().value() / 1e9, 100 * (memory.peak() / capacity));
+ShownTable ranks_table(const std::vector<MemoryReport::OfRank>& ranks, Bytes capacity) {
+  ShownTable table;
+  table.add("rank", ranks, &MemoryReport::OfRank::rank);
+  add_memory(table, ranks, capacity);
+  return table;
+}
+
+ShownTable options_table(const std::vector<MemoryOption>& options, Bytes capacity) {
+  ShownTable table;
+  table.add("peak", options, &MemoryOption::peak);
+  table.add(
+      "", options, [&](const auto& one) { return fit_word(fit_of(one.peak, capacity)); }, 0, Form::plain,
+      true);
+  table.add("what would change it", options, &MemoryOption::change, 0, Form::plain, true);
+  return table;
 }
 
 }  // namespace
 
-void print_memory(std::ostream& out, const MemoryReport& report) {
+void print_memory(std::ostream& out, const Terminal& terminal, const MemoryReport& report) {
   const auto& [memory, stages, ranks, options] = report;
   const auto& parts = memory.parts;
-  out << fit_line(memory) << '\n';
-  for (const auto& part : kMemoryParts) print_row(out, part.name, parts.*part.bytes, memory.capacity);
-  print_row(out, "peak", parts.peak(), memory.capacity);
-  print_row(out, "  allocated", parts.allocated(), memory.capacity);
+  std::vector<Bar> bars;
+  for (const auto& part : kMemoryParts) bars.push_back({std::string(part.name), parts.*part.bytes});
+  bars.push_back({"peak", parts.peak()});
+  bars.push_back({"  allocated", parts.allocated()});
+  print_bars(out, terminal, bars, memory.capacity.value());
+  out << '\n' << terminal.wrapped(fit_line(memory), Look::verdict) << '\n';
   if (memory.others)
-    out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
-                       memory.others->value() / 1e9);
-  if (stages.size() > 1) print_stages(out, stages, memory.capacity);
-  if (ranks.size() > 1) print_ranks(out, ranks, memory.capacity);
-  if (options.empty()) return;
-  out << "\nwhat would change it\n";
-  for (const auto& option : options)
-    out << fmt::format("{:>12.2f} GB  {:<12}  {}\n", option.peak.value() / 1e9,
-                       fit_word(fit_of(option.peak, memory.capacity)), option.change);
+    out << terminal.wrapped(
+               fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB",
+                           memory.others->value() / 1e9))
+        << '\n';
+  auto print = [&](const ShownTable& table) {
+    out << '\n';
+    print_shown(out, terminal, table);
+  };
+  if (stages.size() > 1) print(stages_table(stages, memory.capacity));
+  if (ranks.size() > 1) print(ranks_table(ranks, memory.capacity));
+  if (!options.empty()) print(options_table(options, memory.capacity));
 }
 
 std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,

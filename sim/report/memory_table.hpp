@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
+#include "sim/base/terminal.hpp"
 #include "sim/compute/memory_advice.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/result/metrics.hpp"
@@ -23,7 +24,7 @@ struct MemoryReport {
   std::vector<MemoryOption> options;  // what would change it
 };
 
-void print_memory(std::ostream& out, const MemoryReport& report);
+void print_memory(std::ostream& out, const Terminal& terminal, const MemoryReport& report);
 std::string memory_report_json(const MemoryReport& report, const ToolInfo& tool,
                                const std::vector<Note>& notes);
 std::string memory_csv(const MemoryMetrics& memory);  // a row a part

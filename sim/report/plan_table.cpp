@@ -1,7 +1,9 @@
 #include "sim/report/plan_table.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <ostream>
+#include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -9,6 +11,8 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/figures.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
@@ -20,23 +24,17 @@ namespace {
 // ties.
 constexpr double kTie = 0.02;
 
-// Which degrees have a column: those that some plan has.
-struct SplitColumns {
-  bool context = false, expert = false;
-};
+// How a model is spread; one alone where GPUs share nothing of it.
+SharedModelMetrics split_of(const PlannedPoint& point) {
+  const auto& m = point.metrics;
+  if (m.shared_model) return *m.shared_model;
+  SharedModelMetrics alone;
+  alone.data = m.world_size;
+  return alone;
+}
 
-std::string split_of(const IterationMetrics& m, const SplitColumns& columns) {
-  auto of_context = [&](int degree) {
-    return columns.context ? fmt::format(" {:>7}", degree) : std::string();
-  };
-  auto of_expert = [&](int degree) { return columns.expert ? fmt::format(" {:>6}", degree) : std::string(); };
-  if (!m.shared_model)
-    return fmt::format("{:>6}{}{} {:>5} {:>8}", 1, of_context(1), of_expert(1), m.world_size, 1);
-  const auto& model = *m.shared_model;
-  auto pipeline = model.chunks > 1 ? fmt::format("{} x {}", model.pipeline, model.chunks)
-                                   : fmt::format("{}", model.pipeline);
-  return fmt::format("{:>6}{}{} {:>5} {:>8}", model.tensor, of_context(model.context),
-                     of_expert(model.expert), model.data, pipeline);
+bool shares_model(const PlannedPoint& point) {
+  return point.metrics.shared_model.has_value();
 }
 
 // For a shell.
@@ -56,46 +54,158 @@ std::string losses_of(const IterationMetrics& m) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-void print_bucket_sizes(std::ostream& out, const Plan& plan) {
-  if (plan.bucket_sizes == 0) return;
+std::string bucket_sizes_line(const Plan& plan) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < plan.best.size(); ++i)
     if (const auto& size = plan.best[i].bucket_size)
-      kept.push_back(fmt::format("{} makes plan {} {:.1f} % faster, as shown", as_typed(*size), i + 1,
+      kept.push_back(fmt::format("{} makes row {} {:.1f} % faster, as shown", as_typed(*size), i + 1,
                                  100 * plan.best[i].bucket_size_saves));
-  out << fmt::format("{} of the fastest: {}\n", counted(plan.bucket_sizes, "other bucket size"),
+  return fmt::format("{} of the fastest: {}", counted(plan.bucket_sizes, "other bucket size"),
                      kept.empty() ? "none saves 0.5 %" : fmt::format("{}", fmt::join(kept, ", ")));
 }
 
-// How sure the first is, and which it is not told apart from, by their rows.
-void print_odds(std::ostream& out, const Plan& plan) {
-  constexpr std::size_t kNamed = 3;
-  const auto& first = plan.best.front();
-  const auto& sure = first.metrics.uncertainty;
-  if (!sure) return;
-  out << fmt::format("80 % sure of plan 1: {} to {} ({})\n", format_seconds(sure->likely().least),
-                     format_seconds(sure->likely().most), fmt::join(sure->phrases(), "; "));
-  if (!first.odds) return;
-  std::vector<std::string> fastest, tied;
-  for (std::size_t i = 0; i < plan.best.size(); ++i) {
-    const auto& odds = plan.best[i].odds;
-    if (!odds) continue;
-    if (fastest.size() < kNamed)
-      fastest.push_back(fmt::format("plan {} {:.0f} %", i + 1, 100 * odds->p_best));
-    if (i > 0 && odds->is_tied) tied.push_back(fmt::format("{}", i + 1));
-  }
-  if (fastest.size() < 2) return;
-  out << fmt::format("fastest: {}; plan 1 loses {:.1f} % on average", fmt::join(fastest, ", "),
-                     100 * first.odds->regret);
-  if (!tied.empty())
-    out << fmt::format("; not told apart from it: {} {}", tied.size() == 1 ? "plan" : "plans",
-                       fmt::join(tied, ", "));
-  out << '\n';
+std::string counts_line(const Plan& plan) {
+  return fmt::format("{}: {} do not fit, {} simulated, {} skipped, which cannot be faster than those",
+                     counted(plan.considered, "combination"), plan.too_large, plan.simulated, plan.ruled_out);
 }
 
-void print_counts(std::ostream& out, const Plan& plan) {
-  out << fmt::format("{}: {} do not fit, {} simulated, {} skipped, which cannot be faster than those\n",
-                     counted(plan.considered, "combination"), plan.too_large, plan.simulated, plan.ruled_out);
+bool is_tied(const Plan& plan, const PlannedPoint& point) {
+  const auto& first = plan.best.front().metrics;
+  return first.uncertainty ? point.odds && point.odds->is_tied
+                           : point.metrics.iteration <= (1 + kTie) * first.iteration;
+}
+
+// The columns that are the same in every row are a phrase instead.
+struct PlanTable {
+  ShownTable table;
+  std::vector<std::string> alike;
+
+  explicit PlanTable(const Plan& plan);
+  void add_split(const Plan& plan);
+  // Of what a plan is not often chosen by.
+  void add_setting(const Plan& plan, const char* head, std::string_view key, int drop,
+                   const std::function<std::string(const std::string&)>& phrase) {
+    auto first = setting(plan.best.front().settings, key);
+    auto has_first = [&](const PlannedPoint& point) { return setting(point.settings, key) == first; };
+    if (plan.best.size() > 1 && std::ranges::all_of(plan.best, has_first)) {
+      alike.push_back(phrase(first));
+      return;
+    }
+    table.add(
+        head, plan.best, [&](const PlannedPoint& point) { return setting(point.settings, key); }, drop,
+        Form::plain, true);
+  }
+};
+
+void PlanTable::add_split(const Plan& plan) {
+  auto degree = [&](const char* head, int SharedModelMetrics::*of, bool is_always) {
+    bool is_used = std::ranges::any_of(plan.best, [&](const auto& point) { return split_of(point).*of > 1; });
+    if (is_always || is_used)
+      table.add(head, plan.best, [&](const PlannedPoint& point) { return split_of(point).*of; });
+  };
+  degree("TP", &SharedModelMetrics::tensor, true);
+  degree("CP", &SharedModelMetrics::context, false);
+  degree("EP", &SharedModelMetrics::expert, false);
+  table.add("PP", plan.best, [](const PlannedPoint& point) {
+    auto split = split_of(point);
+    return split.chunks > 1 ? fmt::format("{}×{}", split.pipeline, split.chunks)
+                            : fmt::format("{}", split.pipeline);
+  });
+  degree("DP", &SharedModelMetrics::data, true);
+}
+
+PlanTable::PlanTable(const Plan& plan) {
+  const auto& best = plan.best;
+  const auto fastest = best.front().metrics.iteration;
+  table.add("step", best, [](const PlannedPoint& point) { return point.metrics.iteration; });
+  table.add(
+      "vs first", best,
+      [&](const PlannedPoint& point) {
+        return &point == &best.front() ? Cell() : Cell(point.metrics.iteration / fastest - 1);
+      },
+      6, Form::change);
+  table.add("tok/s/GPU", best, [](const PlannedPoint& point) {
+    const auto& m = point.metrics;
+    return m.tokens_per_s ? Cell(*m.tokens_per_s / m.gpus()) : Cell();
+  });
+  table.add(
+      "days", best, [](const PlannedPoint& point) { return Cell(point.metrics.training_days()); }, 1);
+  table.add(
+      "cost", best, [](const PlannedPoint& point) { return Cell(point.metrics.training_cost()); }, 1);
+  table.add(
+      "MFU", best,
+      [](const PlannedPoint& point) {
+        return point.metrics.compute ? Cell(point.metrics.compute->mfu()) : Cell();
+      },
+      5, Form::share);
+  table.add(
+      "GB", best,
+      [](const PlannedPoint& point) {
+        return decimal_text(point.metrics.memory->parts.peak().value() / 1e9, 1);
+      },
+      2);
+  table.add(
+      "strategy", best, [](const PlannedPoint& point) { return setting(point.settings, "strategy"); }, 0,
+      Form::plain, true);
+  add_split(plan);
+  add_setting(plan, "micro", "workload.micro_batch", 4,
+              [](const auto& text) { return "micro-batch " + text; });
+  add_setting(plan, "recompute", "workload.recompute", 3,
+              [](const auto& text) { return text == "none" ? "no recomputation" : "recomputation " + text; });
+  table.add(
+      "P(best)", best,
+      [](const PlannedPoint& point) { return point.odds ? Cell(point.odds->p_best) : Cell(); }, 8,
+      Form::share);
+  table.add(
+      "lost to", best, [](const PlannedPoint& point) { return losses_of(point.metrics); }, 7, Form::plain,
+      true);
+  for (std::size_t i = 0; i < best.size(); ++i)
+    table.marks.push_back(i == plan.chosen() ? Mark::best : is_tied(plan, best[i]) ? Mark::tied : Mark::none);
+}
+
+// "megatron, TP2 × DP32".
+std::string name_of(const PlannedPoint& point) {
+  auto split = split_of(point);
+  std::vector<std::string> degrees;
+  for (auto [name, degree] : {std::pair("TP", split.tensor),
+                              {"CP", split.context},
+                              {"PP", split.pipeline},
+                              {"EP", split.expert},
+                              {"DP", split.data}})
+    if (degree > 1) degrees.push_back(fmt::format("{}{}", name, degree));
+  return fmt::format("{}, {}", setting(point.settings, "strategy"), fmt::join(degrees, " × "));
+}
+
+std::string verdict_of(const Plan& plan) {
+  const auto& chosen = plan.best[plan.chosen()];
+  auto ties = std::ranges::count_if(plan.best, [&](const auto& one) { return is_tied(plan, one); }) -
+              (is_tied(plan, chosen) ? 1 : 0);
+  auto line = fmt::format("{}: {}", name_of(chosen), likely_text(chosen.metrics));
+  if (ties == 0) return line + ".";
+  auto others = ties == 1 ? std::string("another (≈)") : fmt::format("{} others (≈)", ties);
+  return plan.best.front().metrics.uncertainty
+             ? fmt::format("{}; not told apart from {}.", line, others)
+             : fmt::format("{}; within {:.0f} % of {}, by what such estimates are off.", line, 100 * kTie,
+                           others);
+}
+
+// What follows the verdict: how sure it is, and the plain way.
+std::vector<std::string> lines_of(const Plan& plan) {
+  std::vector<std::string> lines;
+  const auto& chosen = plan.best[plan.chosen()];
+  if (chosen.odds && plan.best.size() > 1)
+    lines.push_back(fmt::format("{:.0f} % sure that it is the fastest; it loses {:.1f} % on average",
+                                100 * chosen.odds->p_best, 100 * chosen.odds->regret));
+  if (const auto& sure = chosen.metrics.uncertainty)
+    lines.push_back(fmt::format("in doubt: {}", fmt::join(sure->phrases(), "; ")));
+  auto plain = std::ranges::find_if(plan.best, [](const auto& one) { return !shares_model(one); });
+  if (shares_model(chosen) && plain != plan.best.end())
+    lines.push_back(fmt::format("simplest, data parallelism alone: {}, {:+.1f} %",
+                                setting(plain->settings, "strategy"),
+                                100 * (plain->metrics.iteration / chosen.metrics.iteration - 1)));
+  if (auto training = training_text(chosen.metrics); !training.empty()) lines.push_back(training);
+  if (plan.bucket_sizes > 0) lines.push_back(bucket_sizes_line(plan));
+  return lines;
 }
 
 }  // namespace
@@ -118,72 +228,50 @@ std::size_t Plan::chosen() const {
 namespace {
 
 // How far the launch file's own step is from the best.
-void print_launched(std::ostream& out, const Plan& plan) {
-  if (!plan.launched) return;
+std::string launched_line(const Plan& plan) {
   const auto& [file, has_micro_batch, metrics, refusal] = *plan.launched;
-  out << fmt::format("\nas {}{} has it", file, has_micro_batch ? "" : ", with a micro-batch of 1,");
-  if (!metrics) {
-    out << fmt::format(" there is no step: {}\n", refusal);
-    return;
-  }
-  out << ": " << format_seconds(metrics->iteration);
+  auto line = fmt::format("as {}{} has it", file, has_micro_batch ? "" : ", with a micro-batch of 1,");
+  if (!metrics) return fmt::format("{} there is no step: {}", line, refusal);
+  line += ": " + format_seconds(metrics->iteration);
   if (metrics->memory && !metrics->memory->fits())
-    out << fmt::format(", which does not fit: {:.1f} GB", metrics->memory->parts.peak().value() / 1e9);
+    line += fmt::format(", which does not fit: {:.1f} GB", metrics->memory->parts.peak().value() / 1e9);
   if (!plan.best.empty())
-    out << fmt::format(", {:.2f} times the best above",
-                       metrics->iteration / plan.best[plan.chosen()].metrics.iteration);
-  out << "\n";
+    line += fmt::format(", {:.2f} times the best above",
+                        metrics->iteration / plan.best[plan.chosen()].metrics.iteration);
+  return line;
+}
+
+std::string smallest_line(const Plan& plan) {
+  std::vector<std::string> smallest;
+  for (const auto& one : plan.smallest) smallest.push_back(as_typed(one));
+  return fmt::format("nothing fits: the smallest takes {:.2f} times a GPU's memory: {}", plan.least_memory,
+                     fmt::join(smallest, " "));
 }
 
 }  // namespace
 
-void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
+void print_plan(std::ostream& out, const Terminal& terminal, const Plan& plan, double most_memory) {
+  auto say = [&](const std::string& line, Look style = Look::plain) {
+    out << terminal.wrapped(line, style) << '\n';
+  };
+  std::string alike;
   if (plan.best.empty()) {
-    std::vector<std::string> smallest;
-    for (const auto& one : plan.smallest) smallest.push_back(as_typed(one));
-    out << fmt::format("nothing fits: the smallest takes {:.2f} times a GPU's memory: {}\n",
-                       plan.least_memory, fmt::join(smallest, " "));
-    print_counts(out, plan);
-    return print_launched(out, plan);
+    say(smallest_line(plan), Look::verdict);
+  } else {
+    PlanTable shown(plan);
+    print_shown(out, terminal, shown.table);
+    if (!shown.alike.empty()) alike = fmt::format("; all rows: {}", fmt::join(shown.alike, ", "));
+    out << '\n';
+    say(verdict_of(plan), Look::verdict);
+    for (const auto& line : lines_of(plan)) say(line);
+    std::vector<std::string> settings;
+    for (const auto& one : plan.best[plan.chosen()].settings) settings.push_back("--set " + as_typed(one));
+    say(fmt::format("use it: {} (--out writes it as a scenario)", fmt::join(settings, " ")));
   }
-  SplitColumns columns;
-  for (const auto& point : plan.best) {
-    if (!point.metrics.shared_model) continue;
-    columns.context |= point.metrics.shared_model->context > 1;
-    columns.expert |= point.metrics.shared_model->expert > 1;
-  }
-  out << fmt::format("{:>12} {:>10} {:>6} {:>9}  {:>6}{}{} {:>5} {:>8} {:>11} {:<10} {:<9}  {}\n",
-                     "iteration s", "tokens/s/G", "MFU", "memory GB", "tensor",
-                     columns.context ? " context" : "", columns.expert ? " expert" : "", "data", "pipeline",
-                     "micro-batch", "recompute", "strategy", "lost to");
-  const auto& first = plan.best.front().metrics;
-  std::size_t ties = 0;
-  for (const auto& point : plan.best) {
-    const auto& m = point.metrics;
-    ties += m.iteration <= (1 + kTie) * first.iteration;
-    auto micro_batches = fmt::format("{}", setting(point.settings, "workload.micro_batch"));
-    out << fmt::format("{:>12.4f} {:>10.0f} {:>5.1f}% {:>9.1f}  {} {:>11} {:<10} {:<9}  {}\n",
-                       m.iteration.value(), m.tokens_per_s.value_or(0) / m.gpus(),
-                       m.compute ? 100 * m.compute->mfu() : 0, m.memory->parts.peak().value() / 1e9,
-                       split_of(m, columns), micro_batches, setting(point.settings, "workload.recompute"),
-                       setting(point.settings, "strategy"), losses_of(m));
-  }
-  if (first.uncertainty)
-    print_odds(out, plan);
-  else if (ties > 1)
-    out << fmt::format(
-        "the first {} are within {:.0f} % of one another: ties, by what such estimates are off\n", ties,
-        100 * kTie);
-  print_bucket_sizes(out, plan);
-  std::vector<std::string> settings;
-  const auto& chosen = plan.best[plan.chosen()];
-  for (const auto& one : chosen.settings) settings.push_back("--set " + as_typed(one));
-  out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
-  if (auto training = training_text(chosen.metrics); !training.empty()) out << training << '\n';
-  print_counts(out, plan);
-  if (most_memory != kFittingShare)
-    out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);
-  print_launched(out, plan);
+  say(counts_line(plan) + alike, Look::dim);
+  if (!plan.best.empty() && most_memory != kFittingShare)
+    say(fmt::format("up to {:.0f} % of a GPU's memory", 100 * most_memory));
+  if (plan.launched) out << '\n' << terminal.wrapped(launched_line(plan)) << '\n';
 }
 
 std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const ToolInfo& tool) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
+#include "sim/base/terminal.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/result/odds.hpp"
@@ -57,7 +58,7 @@ struct Plan {
 };
 
 // `most_memory`: share of a GPU's that a step may take.
-void print_plan(std::ostream& out, const Plan& plan, double most_memory);
+void print_plan(std::ostream& out, const Terminal& terminal, const Plan& plan, double most_memory);
 std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const ToolInfo& tool);
 std::string plan_csv(const Plan& plan);
 

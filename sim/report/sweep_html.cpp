@@ -19,14 +19,6 @@
 namespace ddpsim {
 namespace {
 
-// "12.3 %" is sorted by 12.3; a text that begins otherwise by itself.
-std::optional<double> leading_number(const std::string& text) {
-  const char* begin = text.c_str() + (text.starts_with('+') ? 1 : 0);
-  double number = 0;
-  auto [end, error] = std::from_chars(begin, text.c_str() + text.size(), number);
-  return error == std::errc() ? std::optional(number) : std::nullopt;
-}
-
 // Along an axis values are in the order in which they are swept, caps in that of their sizes.
 std::optional<double> axis_key(const AxisValues& axis, const std::string& value, const SweepPoint& point) {
   if (axis.key == kBucketCapAxis)
@@ -35,49 +27,38 @@ std::optional<double> axis_key(const AxisValues& axis, const std::string& value,
   return static_cast<double>(found - axis.values.begin());
 }
 
-html::Table table_of(const SweepResult& result, const std::vector<AxisValues>& axes,
-                     const std::vector<std::size_t>& points) {
-  auto optional = columns_of(result);
-  auto best = result.best_by_group();
-  html::Table table;
-  optional.error = false;
-  for (const auto& column : sweep_columns(axes, optional)) table.titles.push_back(column.title);
-  for (auto i : points) {
-    const auto& point = result.points[i];
-    html::Row row;
-    for (const auto& text : sweep_cells(result.axes, optional, point)) {
-      auto column = row.cells.size();
-      row.cells.push_back({text, column < axes.size()
-                                     ? axis_key(axes[column], point.axis_values[column], point)
-                                     : leading_number(text)});
-    }
-    row.is_marked = result.compares_choices() && std::find(best.begin(), best.end(), i) != best.end();
-    table.rows.push_back(std::move(row));
+html::Table page_table(const ShownTable& table) {
+  html::Table page;
+  for (const auto& column : text_of(table).columns) {
+    page.titles.push_back(column.title);
+    page.rows.resize(column.cells.size());
+    for (std::size_t i = 0; i < column.cells.size(); ++i)
+      page.rows[i].cells.push_back({column.cells[i], column.numbers[i]});
   }
-  return table;
+  return page;
 }
 
-// Rows of points without results, behind the others, with a column for their errors.
-void add_failed(const SweepResult& result, html::Table& table) {
-  if (result.failed.empty()) return;
-  table.titles.emplace_back(kErrorTitle);
-  for (auto& row : table.rows) row.cells.emplace_back();
+// Every point. Rows without results are behind the others, with a column for their errors.
+html::Table points_table(const SweepResult& result, const std::vector<AxisValues>& axes) {
+  auto page = page_table(sweep_table(result, false));
+  auto best = result.best_by_group();
+  for (std::size_t i = 0; i < page.rows.size(); ++i) {
+    auto& row = page.rows[i];
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+      row.cells[axis].key = axis_key(axes[axis], result.points[i].axis_values[axis], result.points[i]);
+    row.is_marked = result.compares_choices() && std::find(best.begin(), best.end(), i) != best.end();
+  }
+  if (result.failed.empty()) return page;
+  page.titles.emplace_back("why not");
+  for (auto& row : page.rows) row.cells.emplace_back();
   for (const auto& point : result.failed) {
     html::Row row;
-    for (auto& text : failed_cells(table.titles.size(), point)) row.cells.push_back({std::move(text)});
-    table.rows.push_back(std::move(row));
+    for (const auto& value : point.axis_values) row.cells.push_back({value});
+    while (row.cells.size() + 1 < page.titles.size()) row.cells.push_back({"-"});
+    row.cells.push_back({point.reason()});
+    page.rows.push_back(std::move(row));
   }
-}
-
-// What to pass to PyTorch, how little that matters around it, and what its own default costs.
-html::Table caps_table(const SweepResult& result) {
-  html::Table table{cap_titles(result), {}};
-  for (const auto& advice : cap_advice(result)) {
-    html::Row row;
-    for (auto& cell : cap_cells(result, advice)) row.cells.push_back({std::move(cell)});
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+  return page;
 }
 
 std::string pictures(const SweepResult& result) {
@@ -139,18 +120,13 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
   const auto& axes = report.scenario.axes;
   std::string what = result.axes.empty() ? "" : fmt::format(" along {}", fmt::join(result.axes, ", "));
   auto body = html::paragraph(fmt::format("{} simulated training iterations{}", result.points.size(), what));
-  auto best = verdict_lines(result, columns_of(result).range);
+  auto best = verdict_lines(result);
   for (const auto& line : {reported_iterations(result), result.trace_note()})
     if (!line.empty()) best.push_back(line);
-  auto caps = caps_table(result);
+  auto caps = page_table(cap_table(result, cap_advice(result)));
   if (!best.empty() || !caps.rows.empty()) body += html::heading("Which is best") + html::list(best);
   if (!caps.rows.empty())
     body += html::paragraph("What to pass to DistributedDataParallel:") + html::table(caps);
-  if (auto groups = result.best_by_group(); groups.size() > 1) {
-    auto table = table_of(result, axes, groups);
-    for (auto& row : table.rows) row.is_marked = false;
-    body += html::paragraph("The best of each group:") + html::table(table);
-  }
   body += pictures(result) + tornado(result);
   const auto& best_point = result.points[result.best()];
   if (!report.explanation.empty())
@@ -158,13 +134,10 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
             html::paragraph(point_name(result.axes, best_point.axis_values, best_point.metrics)) +
             html::as_typed(report.explanation);
   body += html::heading("Every point");
-  std::vector<std::size_t> all(result.points.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  auto points = table_of(result, axes, all);
+  auto points = points_table(result, axes);
   points.is_sortable = true;
-  add_failed(result, points);
   if (auto note = result.failed_note(); !note.empty()) body += html::paragraph(note);
-  if (auto hints = result.failed_hints(); !hints.empty()) body += html::list(hints);
+  if (auto hints = result.failed_reasons(); !hints.empty()) body += html::list(hints);
   body += html::paragraph("A click on a title sorts by it.") + html::table(points);
   std::vector<std::string> notes;
   for (const auto& note : result.notes) notes.push_back(note.text);

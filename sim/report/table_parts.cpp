@@ -8,20 +8,10 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/figures.hpp"
 
 namespace ddpsim {
 namespace {
-
-// The last part of a key says enough, unless another axis ends in the same word.
-std::string short_title(const std::vector<AxisValues>& axes, const std::string& key) {
-  auto last_part = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
-  auto same = std::count_if(axes.begin(), axes.end(),
-                            [&](const auto& axis) { return last_part(axis.key) == last_part(key); });
-  return same > 1 ? key : last_part(key);
-}
-
-// Wide enough for whatever format_bytes writes: "1023.9 KiB".
-constexpr std::size_t kCapWidth = 10;
 
 std::string cap_text(const IterationMetrics& metrics) {
   return metrics.bucket_cap ? format_bytes(*metrics.bucket_cap) : "-";
@@ -59,18 +49,11 @@ void print_table(std::ostream& out, const std::vector<std::string>& titles,
   for (const auto& row : rows) print_cells(out, columns, row, style);
 }
 
-std::vector<TableColumn> axis_columns(const std::vector<AxisValues>& axes) {
-  std::vector<TableColumn> columns;
-  for (const auto& axis : axes) {
-    TableColumn column{short_title(axes, axis.key), 0};
-    column.width = column.title.size();
-    if (axis.key == kBucketCapAxis)
-      column.width = std::max(column.width, kCapWidth);
-    else
-      for (const auto& value : axis.values) column.width = std::max(column.width, value.size());
-    columns.push_back(std::move(column));
-  }
-  return columns;
+std::string short_title(const std::vector<std::string>& axes, const std::string& key) {
+  if (key == "cluster.world_size") return "GPUs";
+  auto last_part = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  auto same = std::ranges::count(axes, last_part(key), last_part);
+  return same > 1 ? key : last_part(key);
 }
 
 std::vector<std::string> axis_cells(const std::vector<std::string>& axes,
@@ -110,6 +93,12 @@ std::string money_text(double money) {
 }
 
 }  // namespace
+
+std::string likely_text(const IterationMetrics& metrics) {
+  if (!metrics.uncertainty) return time_text(metrics.iteration.value());
+  auto likely = metrics.uncertainty->likely();
+  return time_text(metrics.iteration.value(), likely.least.value(), likely.most.value(), "80 % sure");
+}
 
 std::string training_text(const IterationMetrics& metrics) {
   auto days = metrics.training_days();

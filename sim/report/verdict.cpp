@@ -1,12 +1,15 @@
 #include "sim/report/verdict.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/cap_advice.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
@@ -14,11 +17,11 @@ namespace {
 
 // How sure it is that the best is that, and what cannot be told apart from it.
 std::string odds_line(const SweepResult& result, std::size_t best) {
-  constexpr std::size_t kMostNamed = 6;
+  constexpr std::size_t kMostNamed = 3;
   const auto& odds = result.points[best].odds;
   if (!odds || result.points.size() == 1) return {};
-  auto line = fmt::format("{:.0f} % sure that it is, and it loses {:.1f} % on average", 100 * odds->p_best,
-                          100 * odds->regret);
+  auto line = fmt::format("{:.0f} % sure that it is the fastest; it loses {:.1f} % on average",
+                          100 * odds->p_best, 100 * odds->regret);
   std::vector<std::string> ties;
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const auto& point = result.points[i];
@@ -31,17 +34,6 @@ std::string odds_line(const SweepResult& result, std::size_t best) {
   line += fmt::format("; not told apart: {}", fmt::join(named, result.axes.size() == 1 ? ", " : "; "));
   if (named.size() < ties.size()) line += fmt::format(" and {} more", ties.size() - named.size());
   return line;
-}
-
-// How long the best takes, and how sure that is.
-std::vector<std::string> sure_lines(const SweepResult& result) {
-  std::vector<std::string> lines;
-  auto best = result.best();
-  if (auto line = odds_line(result, best); !line.empty()) lines.push_back(std::move(line));
-  if (const auto& sure = result.points[best].metrics.uncertainty)
-    lines.push_back(fmt::format("80 % sure: {} to {} ({})", format_seconds(sure->likely().least),
-                                format_seconds(sure->likely().most), fmt::join(sure->phrases(), "; ")));
-  return lines;
 }
 
 // Where memory decides, or nothing fits.
@@ -73,20 +65,71 @@ std::string extent_line(const SweepResult& result) {
   return fmt::format("iteration: {} to {}", named(*least), named(*most));
 }
 
-std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
+std::string best_line(const SweepResult& result) {
   const auto& best = result.points[result.best()];
   auto worst = best.metrics.iteration;
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
   auto name = point_name(result.axes, best.axis_values, best.metrics);
-  std::vector<std::string> lines{fmt::format("best: {}{}iteration {}", name, name.empty() ? "" : ", ",
-                                             format_seconds(best.metrics.iteration))};
+  auto line = fmt::format("best: {}{}{}", name, name.empty() ? "" : ", ", likely_text(best.metrics));
   if (result.best_by_group().size() == 1 && worst > best.metrics.iteration * 1.0005)
-    lines.back() +=
-        fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
+    line += fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
+  return line;
+}
+
+std::vector<std::string> best_lines(const SweepResult& result) {
+  auto caps = result.best_by_group().size() == 1 ? cap_advice(result) : std::vector<CapAdvice>();
+  std::vector<std::string> lines{caps.empty() ? best_line(result) : cap_verdict(result, caps.front())};
+  auto best = result.best();
   if (auto line = memory_line(result); !line.empty()) lines.push_back(std::move(line));
-  if (has_range)
-    for (auto& line : sure_lines(result)) lines.push_back(std::move(line));
+  if (auto line = odds_line(result, best); !line.empty()) lines.push_back(std::move(line));
+  if (const auto& sure = result.points[best].metrics.uncertainty)
+    lines.push_back(fmt::format("in doubt: {}", fmt::join(sure->phrases(), "; ")));
   return lines;
+}
+
+// A faster link that gains no more than this is not needed.
+constexpr double kNoGain = 0.02;
+
+// Of a link's bandwidth, from where on more gains nothing on any of the other values.
+std::string enough_line(const SweepResult& result) {
+  auto axis = std::ranges::find_if(result.axes, [](const auto& key) { return key.ends_with(".bandwidth"); });
+  if (axis == result.axes.end()) return {};
+  auto place = static_cast<std::size_t>(axis - result.axes.begin());
+  std::map<std::vector<std::string>, Seconds> best;  // by the other values
+  auto others = [&](const SweepPoint& point) {
+    auto values = point.axis_values;
+    values[place].clear();
+    return values;
+  };
+  for (const auto& point : result.points) {
+    auto& least = best.try_emplace(others(point), point.metrics.iteration).first->second;
+    least = std::min(least, point.metrics.iteration);
+  }
+  struct Value {
+    std::string text;
+    double least, most;  // longer than the best
+  };
+  std::map<BytesPerSecond, Value> values;
+  for (const auto& point : result.points) {
+    const auto& text = point.axis_values[place];
+    double longer = point.metrics.iteration / best.at(others(point)) - 1;
+    auto& value = values.try_emplace(parse_bandwidth({text, {}}), Value{text, longer, longer}).first->second;
+    value.least = std::min(value.least, longer);
+    value.most = std::max(value.most, longer);
+  }
+  auto enough = std::ranges::find_if(values, [](const auto& one) { return one.second.most <= kNoGain; });
+  if (values.size() < 2 || enough == values.end()) return {};
+  auto line = fmt::format("{} {} is enough", *axis, enough->second.text);
+  if (std::next(enough) == values.end())
+    line += ", the fastest tried";
+  else
+    line += fmt::format(": {} gains no more than {:.1f} %", values.rbegin()->second.text,
+                        100 * enough->second.most);
+  if (enough == values.begin()) return line;
+  const auto& below = std::prev(enough)->second;
+  return line +
+         fmt::format("; {} costs {:.1f}{} %", below.text, 100 * below.least,
+                     below.most - below.least < 5e-4 ? "" : fmt::format(" to {:.1f}", 100 * below.most));
 }
 
 // "strategy fsdp, ddp.bucket_cap 25MiB": a point's values on the axes that are given, or on the others.
@@ -122,6 +165,26 @@ std::string choice_of(const SweepResult& result, std::size_t best, const std::ve
                                      : "nothing fits into a GPU's memory";
 }
 
+// ", by 2.0 to 2.2 %": how much longer the next takes that fits; empty where there is none.
+std::string lead_text(const SweepResult& result, const std::vector<std::vector<std::size_t>>& jobs) {
+  std::vector<double> leads;
+  for (const auto& points : jobs) {
+    auto best = result.best_of(points);
+    std::optional<double> next;
+    for (auto i : points) {
+      const auto& m = result.points[i].metrics;
+      if (i == best || (m.memory && !m.memory->fits())) continue;
+      double longer = m.iteration / result.points[best].metrics.iteration - 1;
+      next = std::min(next.value_or(longer), longer);
+    }
+    if (!next || *next < 0) return {};
+    leads.push_back(*next);
+  }
+  auto [least, most] = std::ranges::minmax(leads);
+  return most - least < 5e-4 ? fmt::format(", by {:.1f} %", 100 * least)
+                             : fmt::format(", by {:.1f} to {:.1f} %", 100 * least, 100 * most);
+}
+
 // What is best on each cluster or workload, those with the same choice together.
 std::vector<std::string> best_by_given(const SweepResult& result, const std::vector<bool>& is_given) {
   constexpr std::size_t kMostNamed = 8;
@@ -136,6 +199,8 @@ std::vector<std::string> best_by_given(const SweepResult& result, const std::vec
     if (one == all.end()) one = all.insert(one, {std::move(name), {}});
     one->points.push_back(i);
   }
+  std::vector<std::vector<std::size_t>> jobs;
+  for (const auto& one : all) jobs.push_back(one.points);
   struct Choice {
     std::string name;
     std::vector<std::string> where;
@@ -149,7 +214,8 @@ std::vector<std::string> best_by_given(const SweepResult& result, const std::vec
     if (one == choices.end()) one = choices.insert(one, {std::move(chosen), {}});
     one->where.push_back(name);
   }
-  if (choices.size() == 1) return {fmt::format("best everywhere: {}", choices.front().name)};
+  if (choices.size() == 1)
+    return {fmt::format("best everywhere: {}{}", choices.front().name, lead_text(result, jobs))};
   std::vector<std::string> lines;
   for (const auto& [name, where] : choices)
     lines.push_back(fmt::format("best at {}: {}", places(result, is_given, where, kMostNamed), name));
@@ -180,20 +246,21 @@ std::string throughput_line(const SweepResult& result) {
 
 }  // namespace
 
-std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range) {
+std::vector<std::string> verdict_lines(const SweepResult& result) {
   auto is_given = result.given_axes();
-  if (std::find(is_given.begin(), is_given.end(), true) == is_given.end())
-    return best_lines(result, has_range);
+  if (std::find(is_given.begin(), is_given.end(), true) == is_given.end()) return best_lines(result);
   std::vector<std::string> lines;
   bool only_given = true, only_caps = true;  // of caps alone the table of what to pass says it
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
     only_given = only_given && is_given[axis];
     only_caps = only_caps && (is_given[axis] || result.axes[axis] == kBucketCapAxis);
   }
-  if (only_given)
-    lines = {extent_line(result)};
-  else if (!only_caps)
+  if (only_given) {
+    if (auto line = enough_line(result); !line.empty()) lines.push_back(std::move(line));
+    lines.push_back(extent_line(result));
+  } else if (!only_caps) {
     lines = best_by_given(result, is_given);
+  }
   if (auto line = throughput_line(result); !line.empty()) lines.push_back(std::move(line));
   return lines;
 }

@@ -7,8 +7,8 @@
 
 namespace ddpsim {
 
-// Which point is best; where a cluster or a workload is swept, what is best on each of them, or how long
-// iterations are where nothing else is. `has_range`: iterations are not known to a number.
-std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range);
+// Which point is best, and how sure that is; where a cluster or a workload is swept, what is best on each of
+// them, or from where on a faster link gains nothing, or how long iterations are. The first line is enough.
+std::vector<std::string> verdict_lines(const SweepResult& result);
 
 }  // namespace ddpsim

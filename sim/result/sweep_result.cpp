@@ -118,13 +118,17 @@ std::string SweepResult::failed_note() const {
                      failed.size() + points.size());
 }
 
-std::vector<std::string> SweepResult::failed_hints() const {
+std::vector<std::string> SweepResult::failed_reasons() const {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> lines;
-  std::set<std::string> known{std::string()};
-  for (const auto& point : failed)
-    if (auto hint = point.hint(); lines.size() < kMost && known.insert(hint).second)
-      lines.push_back(fmt::format("{}: {}", point.reason(), one_line(hint)));
+  std::set<std::string> known;
+  for (const auto& point : failed) {
+    auto reason = point.reason(), hint = one_line(point.hint());
+    if (!known.insert(reason).second) continue;
+    if (lines.size() == kMost) break;
+    lines.push_back(fmt::format("{}: {}{}{}", fmt::join(point.axis_values, ", "), reason,
+                                hint.empty() ? "" : ": ", hint));
+  }
   return lines;
 }
 

@@ -109,7 +109,9 @@ struct SweepResult {
   std::size_t draws = 0;                    // that were simulated of each point (--draws)
   bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
   std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
-  std::map<std::size_t, CapFormula> formulas = {};          // likewise (--formula)
+  // Caps of round numbers of MiB that make the buckets of best points of groups, by point.
+  std::map<std::size_t, Bytes> round_caps = {};
+  std::map<std::size_t, CapFormula> formulas = {};  // likewise (--formula)
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
@@ -121,8 +123,8 @@ struct SweepResult {
 
   // "2 of 9 points could not be ...", a line for whoever reads the results; empty when all could.
   [[nodiscard]] std::string failed_note() const;
-  // "REASON: HINT" of the first few points without results whose hints differ.
-  [[nodiscard]] std::vector<std::string> failed_hints() const;
+  // "VALUES: REASON: HINT" of the first few points without results whose reasons differ.
+  [[nodiscard]] std::vector<std::string> failed_reasons() const;
 
   // synthetic_note() of the points.
   [[nodiscard]] std::string trace_note() const;

@@ -56,6 +56,26 @@ std::optional<Scenario> with_default_cap(config::Value root, Files& files, const
   return scenario;
 }
 
+// The roundest number of MiB near the best point's cap that makes the same buckets; none: no number near it
+// does, or the strategy has no cap.
+std::optional<Bytes> round_cap(config::Value root, Files& files, const IterationMetrics& best) {
+  if (!best.strategy->traits.is_ddp || !best.bucket_cap) return std::nullopt;
+  constexpr double kMiB = 0x1p20;
+  auto plan_under = [&](Bytes cap) {
+    auto text = fmt::format("{:.0f}B", cap.value());
+    config::set_at(root, kBucketCapAxis, config::scalar_value(std::move(text), root.span), root.span);
+    return resolve(files, root).plan;
+  };
+  const auto wanted = plan_under(*best.bucket_cap);
+  for (double step : {100., 50., 25., 10., 5., 1.}) {
+    double below = std::floor(best.bucket_cap->value() / kMiB / step) * step;
+    for (double mebibytes : {below, below + step})
+      if (mebibytes > 0 && plan_under(Bytes(mebibytes * kMiB)).buckets == wanted.buckets)
+        return Bytes(mebibytes * kMiB);
+  }
+  return std::nullopt;
+}
+
 // In bytes of gradients, as caps are. `caps`: those of the sweep; all-reduces are at most all gradients.
 CapFormula formula_of(const Scenario& scenario, const std::vector<Bytes>& caps) {
   auto slowdown = largest_slowdown(scenario.groups);
@@ -230,6 +250,8 @@ void add_default_caps(SweepResult& result, const std::string& path, const config
   for (auto best : groups) {
     auto at_best = root;
     set_point(at_best, result, result.points[best], axes);
+    if (auto cap = round_cap(at_best, files, result.points[best].metrics))
+      result.round_caps.emplace(best, *cap);
     auto scenario = with_default_cap(std::move(at_best), files, result.points[best].metrics);
     if (!scenario) continue;
     points.push_back(best);

@@ -35,7 +35,9 @@ BUCKET_KEYS = ["index", "bytes", "n_gradients", "ready_s", "start_s", "end_s"]
 
 
 def environment(**changes):
-    return {**os.environ, "LC_ALL": "C", **changes}
+    """Without what says how wide or colourful the output is."""
+    given = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "CLICOLOR_FORCE")}
+    return {**given, "LC_ALL": "C.UTF-8", **changes}
 
 
 def trace_text(gradients, **header):

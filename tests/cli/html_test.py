@@ -75,7 +75,7 @@ class HtmlTest(cli.CliTest):
         cells = [one["text"] for one in page.of("td")]
         self.assertEqual(len(self.iterations()), 6)
         for iteration in self.iterations():
-            self.assertIn(f"{iteration:.3f}", cells)
+            self.assertIn(f"{iteration:.1f}", cells)
 
     def test_inputs_are_those_that_were_read(self):
         page = self.page()
@@ -96,7 +96,7 @@ class HtmlTest(cli.CliTest):
     def test_the_default_cap_is_simulated(self):
         page = self.page("--set", "cluster.world_size=8")
         self.ok("simulate", "scenario.yaml", "--json", "usual.json", "--set", "cluster.world_size=8")
-        usual = f"{1e3 * self.read_json('usual.json')['iteration_s']:.3f}"
+        usual = f"{1e3 * self.read_json('usual.json')['iteration_s']:.1f}"
         row = next(row["text"] for row in page.of("tr") if "25 MiB" in row["text"])
         self.assertIn(usual, row)
 
@@ -110,8 +110,7 @@ class HtmlTest(cli.CliTest):
 
     def test_the_exact_optimum(self):
         page = self.page("--exact-optimum", "--set", "cluster.world_size=8")
-        best = next(one["text"] for one in page.of("li") if one["text"].startswith("best: "))
-        self.assertIn("ddp.bucket_cap", best)
+        self.assertTrue(any(re.match("(Worth|Keep the default).*bucket_cap_mb=|Keep the default", one["text"]) for one in page.of("li")))
 
     def test_the_same_sweep_is_the_same_page(self):
         self.page("--jobs", "1")
@@ -147,9 +146,9 @@ class HtmlTest(cli.CliTest):
         page = Page(done.stdout)
         self.assertEqual(page.of("body")[0]["data-drawn"], "true")
         sizes = [float(key) for key in re.findall(r'<tr[^>]*><td data-key="[01]">(?:8|64)</td><td data-key="[^"]*">[^<]*</td><td data-key="([^"]*)', done.stdout)]
-        self.assertEqual(len(sizes), 8)     # the best of each group, then every point
-        self.assertNotEqual(sizes[2:], self.iterations())
-        self.assertEqual(sizes[2:], sorted(sizes[2:]))
+        self.assertEqual(len(sizes), 6)
+        self.assertEqual(sizes, sorted(sizes))
+        self.assertNotEqual(sorted(self.iterations()), self.iterations())
 
     def iterations(self):
         return [round(1e3 * float(row["iteration_s"]), 3) for row in csv.DictReader(self.read("out.csv").decode().splitlines())]

@@ -165,7 +165,7 @@ pipeline: {virtual: 2, overlap_p2p: true}
         launch = ["--megatron-args", "train.sh", "--topology", "dgx-h100"]
         points = json.loads(self.ok("sweep", *launch, "--set", "sweep.workload.micro_batch=[1, 2]", "--json", "-").stdout)["points"]
         self.assertEqual(len(points), 2)
-        self.assertIn("efficiency", self.ok("scale", *launch, "--gpus", "16,32").stdout)
+        self.assertIn("keeps", self.ok("scale", *launch, "--gpus", "16,32").stdout)
         explained = self.ok("simulate", *launch, "--explain").stdout
         self.assertNotIn("ddpsim simulate train.sh", explained)
         done = self.ok("plan", *launch)

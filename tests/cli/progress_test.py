@@ -49,7 +49,7 @@ class ProgressTest(cli.CliTest):
         return shown
 
     def check(self, arguments, noun):
-        line = rf"\r(\d+) of (\d+) {noun}(?:, [\d.e+-]+ a second, \d+ s left| after \d+ s(?:: [^\r]+?)?)\x1b\[K"
+        line = rf"\r(\d+) of (\d+) {noun}(?:, \d+ s, at most \d+ s left| after \d+ s(?:: [^\r]+?)?)\x1b\[K"
         lines = re.findall(line, self.shows(f"{line}[^\0]*{line}", *arguments, quiet=f" {noun}"))
         done = [int(done) for done, _ in lines]
         self.assertEqual(done, sorted(done))
@@ -70,7 +70,7 @@ class ProgressTest(cli.CliTest):
     def test_before_the_first_is_done(self):
         """Flow by flow, each point takes seconds: the line is there from the first second on, and once a point is done with the time left."""
         self.write_scenario(world_size=256, more="engine: {fidelity: exact, network: simgrid}\nsweep: {collective.channels: [1, 2]}\n")
-        first_done = r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K"
+        first_done = r"\r1 of 2 points, \d+ s, at most \d+ s left; best so far [\d.]+ ms\x1b\[K"
         shown = self.shows(first_done, "sweep", "scenario.yaml", "--jobs", "1")
         self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s: simulating on SimGrid\x1b\[K")
         self.shows(r"\rsimulating on SimGrid after [1-9]\d* s\x1b\[K", "simulate", "scenario.yaml", quiet="simulating")

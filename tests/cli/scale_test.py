@@ -149,7 +149,7 @@ spread: {{ranks: {spread}}}
 
     def test_outputs(self):
         done = self.ok("scale", "m.yaml", "--gpus", "8,16", "--csv", "s.csv", "--plot", "s.svg")
-        self.assertRegex(done.stdout, r"(?m)^ *GPUs +iteration ms +efficiency %")
+        self.assertRegex(done.stdout, r"(?m)^ *GPUs +step ms +keeps %")
         self.assertEqual([row["world_size"] for row in self.read_csv("s.csv")], ["8", "16"])
         self.assertIn(b"<svg", self.read("s.svg"))
 

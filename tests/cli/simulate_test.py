@@ -135,7 +135,7 @@ class ResultTest(cli.CliTest):
         self.write_scenario(more="physics: none")
         done = self.ok("simulate", "scenario.yaml")
         self.assertEqual(done.stderr, "")
-        for word in ("iteration", "backward", "exposed communication", "algbw", "bucket"):
+        for word in ("a step", "backward", "exposed communication", "algbw", "bucket"):
             self.assertIn(word, done.stdout)
 
     def test_a_sweep_is_left_out_with_a_note(self):

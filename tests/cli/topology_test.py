@@ -180,14 +180,13 @@ class RingsTest(TopologyTest):
 
 class CostsTest(TopologyTest):
     def costs(self, name, *arguments):
-        """(collective, algorithm, channels) -> (time, algbw, busbw), or the reason there is none."""
+        """(collective, algorithm, channels) -> (time, algbw, busbw) in s and GB/s, or the reason there is none."""
         rows = {}
-        for line in self.topology("costs", name, "--plain", *arguments).splitlines()[3:]:
-            if match := re.fullmatch(r"(\w+) +\S+ \w+  (\w+) +(\d+)  +(\S+ \w+)  +(\S+ \w+/s)  +(\S+ \w+/s)", line):
-                rows[match[1], match[2], int(match[3])] = match.groups()[3:]
+        for row in self.costs_json(name, "--plain", *arguments):
+            if row["time_s"] is None:
+                rows[row["operation"], row["algorithm"]] = row["why_not"]
             else:
-                collective, _, _, algorithm, reason = line.split(None, 4)
-                rows[collective, algorithm] = reason
+                rows[row["operation"], row["algorithm"], row["channels"]] = (row["time_s"], row["algbw_Bps"] / 1e9, row["busbw_Bps"] / 1e9)
         return rows
 
     def test_two_levels(self):
@@ -197,14 +196,14 @@ class CostsTest(TopologyTest):
         8 rings: 126 steps with an eighth of the chunk, 126 (5.5 us + 4.096 us) = 1.2091 ms."""
         costs = self.costs("two-level-test.yaml", "--world-size", "64")
         time, algbw, busbw = costs["all_reduce", "hierarchical", 1]
-        self.assertEqual(time, "765.1 us")
-        self.assertEqual(algbw, "34.26 GB/s")  # 26214400 B / 765.128 us
-        self.assertEqual(busbw, "67.45 GB/s")  # 2 x 63/64 of it
-        self.assertEqual(costs["all_reduce", "ring", 1][0], "4.82177 ms")
-        self.assertEqual(costs["all_reduce", "ring", 8][0], "1.2091 ms")
+        self.assertAlmostEqual(time, 765.128e-6, delta=1e-9)
+        self.assertAlmostEqual(algbw, 34.26, delta=0.005)  # 26214400 B / 765.128 us
+        self.assertAlmostEqual(busbw, 67.45, delta=0.005)  # 2 x 63/64 of it
+        self.assertAlmostEqual(costs["all_reduce", "ring", 1][0], 4.82177e-3, delta=1e-8)
+        self.assertAlmostEqual(costs["all_reduce", "ring", 8][0], 1.2091e-3, delta=1e-7)
         # Half of the steps, and half of what the bus has to carry.
         self.assertEqual(costs["reduce_scatter", "ring", 8], costs["all_gather", "ring", 8])
-        self.assertEqual(costs["all_gather", "ring", 8][2], costs["all_reduce", "ring", 8][2])
+        self.assertAlmostEqual(costs["all_gather", "ring", 8][2], costs["all_reduce", "ring", 8][2])
         self.assertEqual(costs["all_reduce", "tree"], "no link leads from node2.gpu0 to node4.gpu0")
         self.assertRegex(costs["all_reduce", "nvls"], "^nvls needs a switch in each node")
 
@@ -217,8 +216,8 @@ class CostsTest(TopologyTest):
     def test_size_of_the_buffer(self):
         """A ring of 4: 6 (5 us + S/4/12.5 GB/s); for 1 MiB 6 x 25.97152 us = 155.829 us."""
         costs = self.costs("ring-100gbps.yaml", "--world-size", "4", "--bytes", "1MiB")
-        self.assertEqual(costs["all_reduce", "ring", 1][0], "155.8 us")
-        self.assertIn(" 25 MiB ", self.topology("costs", "ring-100gbps.yaml", "--world-size", "4"))
+        self.assertAlmostEqual(costs["all_reduce", "ring", 1][0], 155.829e-6, delta=1e-9)
+        self.assertIn(" 25.0 MiB ", self.topology("costs", "ring-100gbps.yaml", "--world-size", "4"))
 
     def costs_json(self, name, *arguments):
         return json.loads(self.topology("costs", name, "--json", "-", *arguments))["costs"]

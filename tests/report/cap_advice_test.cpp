@@ -24,24 +24,28 @@ SweepResult some_caps() {
 }
 
 std::vector<std::string> lines_of(const SweepResult& result) {
-  return advice_lines(cap_advice(result).at(0));
+  return advice_lines(result, cap_advice(result).at(0));
 }
 
 TEST(CapAdvice, NamesTheCapsThatAreAsGoodAndWhatTheDefaultCosts) {
   auto result = some_caps();
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), Bytes(0x1p20), Seconds(9)});
+  EXPECT_EQ(
+      cap_verdict(result, cap_advice(result).at(0)),
+      "Worth 11 %: bucket_cap_mb=4. 8.00 s against 9.00 s with PyTorch's 25 MiB (first 1 MiB).");  // 1 - 8/9
   EXPECT_THAT(lines_of(result), ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
-                                            "PyTorch's default, 25 MiB (first 1 MiB): +1000.000 ms (+12.5 %)",
-                                            "to use it: DistributedDataParallel(model, bucket_cap_mb=4)"));
+                                            "use it: DistributedDataParallel(model, bucket_cap_mb=4)"));
+  result.round_caps.emplace(2, Bytes(5 * 0x1p20));
+  EXPECT_EQ(lines_of(result).back(), "use it: DistributedDataParallel(model, bucket_cap_mb=5)");
 }
 
 TEST(CapAdvice, KeepsTheDefaultWhereItIsAsGood) {
   auto result = some_caps();
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), std::nullopt, Seconds(8.04)});
-  EXPECT_THAT(lines_of(result),
-              ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
-                          "PyTorch's default, 25 MiB: +40.000 ms (+0.5 %), so no bucket_cap_mb is needed",
-                          "to use it: DistributedDataParallel(model)"));
+  EXPECT_EQ(cap_verdict(result, cap_advice(result).at(0)),
+            "Keep the default, 25 MiB: no cap gains more than 0.5 %.");
+  EXPECT_THAT(lines_of(result), ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
+                                            "use it: DistributedDataParallel(model)"));
 }
 
 // The default loses more than the plateau, but maybe it does not: it wins.
@@ -49,18 +53,15 @@ TEST(CapAdvice, KeepsTheDefaultWhereItIsNotToldApart) {
   auto result = some_caps();
   WithDefaultCap usual{Bytes(25 * 0x1p20), std::nullopt, Seconds(8.08), Odds{0.38, 0.011, true}};
   result.with_default.emplace(2, usual);
-  EXPECT_THAT(
-      lines_of(result),
-      ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
-                  "PyTorch's default, 25 MiB: +80.000 ms (+1.0 %), 62 % sure that it takes longer, 1.1 "
-                  "% on average: not told apart, so no bucket_cap_mb is needed",
-                  "to use it: DistributedDataParallel(model)"));
-  EXPECT_EQ(cap_cells(result, cap_advice(result).at(0)).back(), "62 %, not told apart");
-  EXPECT_EQ(cap_titles(result).back(), "sure");
+  EXPECT_EQ(cap_verdict(result, cap_advice(result).at(0)),
+            "Keep the default, 25 MiB: it is not told apart from bucket_cap_mb=4, which gains 1.0 %.");
+  EXPECT_THAT(lines_of(result),
+              ElementsAre("PyTorch's default: 62 % sure that it takes longer, 1.1 % on average",
+                          "swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
+                          "use it: DistributedDataParallel(model)"));
   result.with_default.at(2).odds = Odds{0.02, 0.011, false};
-  EXPECT_THAT(
-      lines_of(result).at(1),
-      "PyTorch's default, 25 MiB: +80.000 ms (+1.0 %), 98 % sure that it takes longer, 1.1 % on average");
+  EXPECT_THAT(cap_verdict(result, cap_advice(result).at(0)),
+              testing::StartsWith("Worth 1.0 %: bucket_cap_mb=4."));
   EXPECT_FALSE(cap_advice(result).at(0).default_is_as_good());
 }
 
@@ -70,7 +71,7 @@ TEST(CapAdvice, ABestAtTheEdgeSaysWhichWayToLook) {
   EXPECT_THAT(lines_of(result),
               ElementsAre("no other swept cap is within 0.5 % of the best",
                           "the best is the largest cap of the sweep: a larger one may be better",
-                          "to use it: DistributedDataParallel(model, bucket_cap_mb=8)"));
+                          "use it: DistributedDataParallel(model, bucket_cap_mb=8)"));
   result.points[0].metrics.iteration = Seconds(6);
   EXPECT_EQ(cap_advice(result).at(0).edge, CapAdvice::Edge::smallest);
 }
@@ -109,10 +110,10 @@ TEST(Verdict, OfClustersIsWhatIsBestOnEach) {
   result.axes = {"cluster.world_size", "strategy"};
   result.points = {point({"8", "ddp"}, {}, 5),   point({"8", "fsdp"}, {}, 6), point({"16", "ddp"}, {}, 5),
                    point({"16", "fsdp"}, {}, 6), point({"32", "ddp"}, {}, 8), point({"32", "fsdp"}, {}, 7)};
-  EXPECT_THAT(verdict_lines(result, false), ElementsAre("best at cluster.world_size 8, 16: strategy ddp",
-                                                        "best at cluster.world_size 32: strategy fsdp"));
+  EXPECT_THAT(verdict_lines(result), ElementsAre("best at cluster.world_size 8, 16: strategy ddp",
+                                                 "best at cluster.world_size 32: strategy fsdp"));
   result.points[4].metrics.iteration = Seconds(6);
-  EXPECT_THAT(verdict_lines(result, false), ElementsAre("best everywhere: strategy ddp"));
+  EXPECT_THAT(verdict_lines(result), ElementsAre("best everywhere: strategy ddp, by 16.7 to 20.0 %"));
 }
 
 // On bare links Gloo pays for no host.
@@ -120,12 +121,18 @@ TEST(Verdict, ComparesNoBackendsWithoutHosts) {
   SweepResult result;
   result.axes = {"collective.backend"};
   result.points = {point({"nccl"}, {}, 6), point({"gloo"}, {}, 5)};
-  EXPECT_EQ(verdict_lines(result, false).front(),
-            "best: collective.backend gloo, iteration 5 s, 16.7 % shorter than the longest");
+  EXPECT_EQ(verdict_lines(result).front(),
+            "best: collective.backend gloo, 5.00 s, 16.7 % shorter than the longest");
   result.notes = {{std::string(kGlooWithoutHosts), "..."}};
-  EXPECT_THAT(verdict_lines(result, false),
+  EXPECT_THAT(verdict_lines(result),
               ElementsAre("iteration: 5 s (collective.backend gloo) to 6 s (collective.backend nccl)"));
   EXPECT_FALSE(result.compares_choices());
+}
+
+std::vector<std::string> memory_of(const SweepResult& result) {
+  for (const auto& column : text_of(sweep_table(result, true)).columns)
+    if (column.title == "GB") return column.cells;
+  return {};
 }
 
 // A step close to its GPU's memory may fit: the words are those of `ddpsim memory`.
@@ -135,20 +142,19 @@ TEST(Verdict, OfWhatMayFitSaysSo) {
   result.points = {point({"ddp"}, {}, 5), point({"fsdp"}, {}, 6)};
   for (auto& one : result.points) one.metrics.memory = MemoryMetrics{{}, Bytes(100e9), "GPU"};
   result.points[0].metrics.memory->parts.other = Bytes(97e9);
-  EXPECT_EQ(verdict_lines(result, false).at(1),
-            "(faster, but may not fit into a GPU's memory: strategy ddp, 5 s)");
-  EXPECT_EQ(sweep_cells(result.axes, columns_of(result), result.points[0]).back(), "maybe");
+  EXPECT_EQ(verdict_lines(result).at(1), "(faster, but may not fit into a GPU's memory: strategy ddp, 5 s)");
+  EXPECT_EQ(memory_of(result).at(0), "? 97.0");
   result.points[1].metrics.memory->parts.other = Bytes(101e9);
-  EXPECT_EQ(verdict_lines(result, false).at(1),
+  EXPECT_EQ(verdict_lines(result).at(1),
             "none of the points surely fits into a GPU's memory: 'ddpsim memory' says what would");
-  EXPECT_EQ(sweep_cells(result.axes, columns_of(result), result.points[1]).back(), "no");
+  EXPECT_EQ(memory_of(result).at(1), "! 101");
 }
 
 TEST(Verdict, OfSizesAloneIsHowLongIterationsAre) {
   SweepResult result;
   result.axes = {"cluster.world_size"};
   result.points = {point({"8"}, {}, 5), point({"16"}, {}, 6)};
-  EXPECT_THAT(verdict_lines(result, false),
+  EXPECT_THAT(verdict_lines(result),
               ElementsAre("iteration: 5 s (cluster.world_size 8) to 6 s (cluster.world_size 16)"));
 }
 

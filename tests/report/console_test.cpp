@@ -12,33 +12,36 @@
 namespace ddpsim::test {
 namespace {
 
+using testing::EndsWith;
 using testing::StartsWith;
 
 std::string printed(const IterationMetrics& metrics, std::size_t most = 64) {
   std::ostringstream out;
-  print_iteration(out, metrics, most);
+  print_iteration(out, {80}, metrics, most);
   return out.str();
 }
 
 // 1 s of the 3 s in flight is hidden: bucket 0 runs beside backward, bucket 1 after it.
 TEST(Console, Iteration) {
   EXPECT_EQ(printed(measure_small({{plain_rank()}})),
-            R"(iteration                    5500.000 ms  100.0 %
-  forward                    1000.000 ms   18.2 %
-  backward                   2000.000 ms   36.4 %
-  exposed communication      2000.000 ms   36.4 %
-  optimizer                   500.000 ms    9.1 %
-communication                3000.000 ms, 33.3 % of it hidden behind compute
-  costs the iteration        2000.000 ms   36.4 %
+            R"(  forward                    1.000 s    18.2 %  ████████████████
+  backward                   2.000 s    36.4 %  ███████████████████████████████
+  exposed communication      2.000 s    36.4 %  ███████████████████████████████
+  optimizer                  0.500 s     9.1 %  ████████
+
+5.50 s a step; 2.91 samples/s.
+Communication takes 3.00 s, 33.3 % of it behind compute; it costs 36.4 % of the
+step.
 bandwidth                algbw 1 kB/s, busbw 1.5 kB/s
 throughput               2.909 samples/s, scaling efficiency 63.6 %
 reduction                strategy ddp, 2 buckets, bucket cap 1 KiB
-model                    4 ranks, algorithm ring, fidelity exact, network simgrid (7 flows); terms of rank 0
+model                    4 ranks, algorithm ring, fidelity exact, network
+                         simgrid (7 flows); terms of rank 0
 
-times in ms from the start of the backward pass
-bucket        MiB gradients       ready       start         end      queued   in flight
-     0     0.0010         1    1000.000    1000.000    2000.000       0.000    1000.000
-     1     0.0019         1    2000.000    2000.000    4000.000       0.000    2000.000
+buckets, times from the start of the backward pass
+bucket  size KiB  gradients  ready s  start s  end s  queued us  in flight s
+     0     0.977          1    1.000    1.000   2.00          0        1.000
+     1     1.953          1    2.000    2.000   4.00          0        2.000
 )");
 }
 
@@ -48,72 +51,85 @@ TEST(Console, OfManyBucketsTheFirstAndTheLast) {
   for (std::size_t i = 0; i < 10; ++i) metrics.buckets[i].index = i;
   auto text = printed(metrics, 4);
   EXPECT_NE(text.find("\n     1 "), std::string::npos);
-  EXPECT_NE(text.find("   ... 6 more; --buckets prints all\n     8 "), std::string::npos);
+  EXPECT_NE(text.find("\n\n     8 "), std::string::npos);
+  EXPECT_NE(text.find("6 more between them; --buckets prints all\n"), std::string::npos);
   EXPECT_EQ(text.find("\n     2 "), std::string::npos);
 }
 
-TEST(Console, SweepTable) {
-  SweepResult result;
-  result.axes = {"ddp.bucket_cap", "cluster.world_size"};
-  result.points = {point({"1KiB", "4"}, 1024, 5.5), point({"2KiB", "4"}, 2048, 5),
-                   point({"1KiB", "1024"}, 1024, 7)};
-  result.points[1].measured = MeasuredIteration{{}, {}, {}, Seconds(4), {}};
+std::string swept(const SweepResult& result, TableStyle style = TableStyle::text) {
   std::ostringstream out;
-  SweepTable table(out, {{"ddp.bucket_cap", {"1KiB", "2KiB"}}, {"cluster.world_size", {"4", "1024"}}},
-                   {.measured = true});
-  table.header();
-  for (const auto& p : result.points) table.row(p);
-  table.footer(result);
-  EXPECT_EQ(
-      out.str(),
-      R"(bucket_cap  world_size  iteration ms    exposed ms      comm. ms  buckets   samples/s  efficiency   measured ms     error
-     1 KiB           4      5500.000      2000.000      3000.000        2      2.9091      63.6 %             -         -
-     2 KiB           4      5000.000      1500.000      3000.000        2      2.9091      63.6 %      4000.000   +25.0 %
-     1 KiB        1024      7000.000      3500.000      3000.000        2      2.9091      63.6 %             -         -
+  print_sweep(out, {80}, result, style);
+  return out.str();
+}
 
-best of each group
-bucket_cap  world_size  iteration ms    exposed ms      comm. ms  buckets   samples/s  efficiency   measured ms     error
-     2 KiB           4      5000.000      1500.000      3000.000        2      2.9091      63.6 %      4000.000   +25.0 %
-     1 KiB        1024      7000.000      3500.000      3000.000        2      2.9091      63.6 %             -         -
+// The best of each size is marked, and what is within half a percent of it; the measured point has an error.
+TEST(Console, SweepOfTwoSizes) {
+  SweepResult result;
+  result.axes = {"cluster.world_size", "ddp.bucket_cap"};
+  result.points = {point({"4", "1KiB"}, 1024, 5.5), point({"4", "2KiB"}, 2048, 5),
+                   point({"4", "4KiB"}, 4096, 5.02), point({"1024", "1KiB"}, 1024, 7),
+                   point({"1024", "2KiB"}, 2048, 8)};
+  result.points[1].measured = MeasuredIteration{{}, {}, {}, Seconds(4), {}};
+  EXPECT_EQ(swept(result), R"(  GPUs  bucket_cap  step s  vs best %  of ideal %  waits s  measured s  error %
+     4       1 KiB    5.50      +10.0        63.6    2.000
+▶    4       2 KiB    5.00                   63.6    1.500        4.00    +25.0
+≈    4       4 KiB    5.02       +0.4        63.6    1.520
+
+▶ 1024       1 KiB    7.00                   63.6    3.500
+  1024       2 KiB    8.00      +14.3        63.6    4.500
+not shown at 80 columns: comm., buckets, samples/s (--csv - has all)
 
 what to pass to DistributedDataParallel
-cluster.world_size  bucket_cap_mb  iteration ms   swept caps within 0.5 %  PyTorch's default  iteration ms  longer
-                 4       0.001954      5000.000  2 KiB, the largest swept                  -             -       -
-              1024       0.000977      7000.000                     1 KiB                  -             -       -
+GPUs  bucket_cap_mb  step s  swept caps within 0.5 %
+   4       0.001954    5.00  2 KiB, 4 KiB
+1024       0.000977    7.00  1 KiB, the smallest swept
 )");
 }
 
-// A world size is given, not chosen: the best of all would be the smallest cluster. A cap that a range wrote
-// stands in bytes, to be typed back.
-TEST(Console, TheBestOfAllOnlyAmongChoices) {
+// Caps that make the same buckets are one row, the default has its own; a round number makes the best's.
+TEST(Console, SweepOfCaps) {
   SweepResult result;
   result.axes = {"ddp.bucket_cap"};
-  result.points = {point({"1536B"}, 1536, 5), point({"2KiB"}, 2048, 8)};
-  auto footer = [&] {
-    std::ostringstream out;
-    SweepTable(out, {{result.axes[0], {}}}, {}).footer(result);
-    return out.str();
-  };
-  EXPECT_THAT(
-      footer(),
-      StartsWith("\nbest: ddp.bucket_cap 1536B (1.5 KiB), iteration 5 s, 37.5 % shorter than the longest\n"));
+  result.points = {point({"1MiB"}, 0x1p20, 10), point({"2MiB"}, 0x1p21, 10),
+                   point({"50MiB"}, 50 * 0x1p20, 8)};
+  result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), std::nullopt, Seconds(9)});
+  result.round_caps.emplace(2, Bytes(100 * 0x1p20));
+  EXPECT_EQ(swept(result), R"(       bucket_cap  step s  vs best %  of ideal %  waits s  comm. s  buckets
+          1–2 MiB   10.00      +25.0        63.6     6.50     3.00        2
+  default, 25 MiB    9.00      +12.5
+▶          50 MiB    8.00                   63.6     4.50     3.00        2
+not shown at 80 columns: samples/s (--csv - has all)
+
+Worth 11 %: bucket_cap_mb=100. 8.00 s against 9.00 s with PyTorch's 25 MiB.
+no other swept cap is within 0.5 % of the best
+the best is the largest cap of the sweep: a larger one may be better
+use it: DistributedDataParallel(model, bucket_cap_mb=100)
+)");
+}
+
+// A world size is given, not chosen: the best of all would be the smallest cluster.
+TEST(Console, TheBestOfAllOnlyAmongChoices) {
+  SweepResult result;
   result.axes = {"cluster.world_size"};
-  EXPECT_EQ(footer().find("best:"), std::string::npos);
+  result.points = {point({"8"}, std::nullopt, 5), point({"16"}, std::nullopt, 8)};
+  auto text = swept(result);
+  EXPECT_EQ(text.find("best"), std::string::npos);
+  EXPECT_EQ(text.find("▶"), std::string::npos);
 }
 
 TEST(Console, SweepOfOneGroup) {
   SweepResult result;
   result.axes = {"strategy"};
   result.points = {point({"naive"}, std::nullopt, 8), point({"ddp"}, 1024, 5)};
-  std::ostringstream out;
-  SweepTable(out, {{"strategy", {"naive", "ddp"}}}, {}).footer(result);
-  EXPECT_EQ(out.str(), "\nbest: strategy ddp, iteration 5 s, 37.5 % shorter than the longest\n");  // 1 - 5/8
+  EXPECT_THAT(swept(result),
+              EndsWith("\nbest: strategy ddp, 5.00 s, 37.5 % shorter than the longest\n"));  // 1 - 5/8
 }
 
 TEST(Console, AxesThatEndAlikeKeepTheirWholeKeys) {
-  std::ostringstream out;
-  SweepTable(out, {{"a.kind", {"x"}}, {"b.kind", {"y"}}}, {}).header();
-  EXPECT_EQ(out.str().substr(0, 16), "a.kind  b.kind  ");
+  SweepResult result;
+  result.axes = {"a.kind", "b.kind"};
+  result.points = {point({"x", "y"}, std::nullopt, 8)};
+  EXPECT_THAT(swept(result), StartsWith("a.kind  b.kind  "));
 }
 
 }  // namespace

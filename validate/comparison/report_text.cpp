@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/report/collective_table.hpp"
+#include "sim/report/shown_table.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim::validate {
@@ -13,47 +14,52 @@ namespace {
 
 constexpr std::size_t kMostBuckets = 64;  // as in print_iteration
 
-std::vector<TableColumn> columns_of(const ValidationReport& report) {
-  std::vector<AxisValues> axes;
-  for (std::size_t i = 0; i < report.axes.size(); ++i) {
-    auto& axis = axes.emplace_back(AxisValues{report.axes[i], {}});
-    for (const auto& point : report.points) axis.values.push_back(point.axis_values.at(i));
-  }
-  auto columns = axis_columns(axes);
-  columns.push_back({"buckets", 7});
-  for (const char* title : {"predicted ms", "measured ms", "± ms"}) columns.push_back({title, 12});
-  columns.push_back({"error", 8});
-  columns.push_back({"exposed error", 13});
-  return columns;
-}
-
 // With one point there was nothing to choose.
-std::string marks(const ValidationReport& report, std::size_t point) {
+std::string best_of(const ValidationReport& report, std::size_t point) {
   std::string text;
   for (const auto& choice : report.choices) {
     if (choice.points.size() < 2) continue;
-    if (choice.predicted_best == point) text += "  <- predicted best";
-    if (choice.measured_best == point) text += "  <- measured best";
+    if (choice.predicted_best == point) text += "predicted best";
+    if (choice.measured_best == point) text += text.empty() ? "measured best" : ", measured best";
   }
   return text;
 }
 
+ShownTable points_table(const ValidationReport& report) {
+  const auto& points = report.points;
+  ShownTable table;
+  for (std::size_t axis = 0; axis < report.axes.size(); ++axis)
+    table.add(short_title(report.axes, report.axes[axis]), points, [&](const ComparedPoint& point) {
+      return axis_cells(report.axes, point.axis_values, point.predicted).at(axis);
+    });
+  table.add(
+      "buckets", points, [](const ComparedPoint& point) { return point.predicted.n_buckets; }, 2);
+  table.add("predicted", points, [](const ComparedPoint& point) { return point.predicted.iteration; });
+  table.add("measured", points, &ComparedPoint::measured);
+  table.add(
+      "±", points, [](const ComparedPoint& point) { return Cell(point.spread); }, 1);
+  table.add(
+      "error", points, [](const ComparedPoint& point) { return Cell(point.error()); }, 0, Form::change);
+  table.add(
+      "exposed error", points, [](const ComparedPoint& point) { return Cell(point.exposed_error()); }, 3,
+      Form::change);
+  table.add(
+      "", points, [](const ComparedPoint& point) { return point.settled ? "" : "not settled"; }, 0,
+      Form::plain, true);
+  std::vector<std::size_t> places(points.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  table.add(
+      "", places, [&](std::size_t i) { return best_of(report, i); }, 0, Form::plain, true);
+  for (auto i : places)
+    table.marks.push_back(best_of(report, i).ends_with("measured best") ? Mark::best : Mark::none);
+  if (std::ranges::count(table.marks, Mark::best) == 0) table.marks.clear();
+  return table;
+}
+
 void print_points(std::ostream& out, const ValidationReport& report) {
-  auto columns = columns_of(report);
-  print_titles(out, columns);
-  for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const auto& point = report.points[i];
-    auto cells = axis_cells(report.axes, point.axis_values, point.predicted);
-    cells.push_back(fmt::format("{}", point.predicted.n_buckets));
-    cells.push_back(ms_text(point.predicted.iteration));
-    cells.push_back((point.settled ? "" : "~") + ms_text(point.measured));
-    cells.push_back(point.spread ? ms_text(*point.spread) : "-");
-    cells.push_back(percent_text(point.error()));
-    cells.push_back(percent_text(point.exposed_error()));
-    print_cells(out, columns, cells, TableStyle::text, marks(report, i));
-  }
+  print_shown(out, standard_output(), points_table(report));
   if (std::any_of(report.points.begin(), report.points.end(), [](const auto& p) { return !p.settled; }))
-    out << "~ the median was not as certain as asked for when repetitions or time ran out\n";
+    out << "not settled: the median was not as certain as asked for when repetitions or time ran out\n";
 }
 
 // Within its group: "25MiB" where caps are compared.
