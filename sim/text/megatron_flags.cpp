@@ -18,10 +18,22 @@ bool is_flag(const ShellWord& word) {
   return word.text.starts_with("--") && word.text.size() > 2;
 }
 
+// "-N4" and "-n$TASKS".
+bool is_short_with_value(const ShellWord& word) {
+  if (!word.text.starts_with("-N") && !word.text.starts_with("-n")) return false;
+  return word.text.size() == 2 ? !word.unknown.empty() : word.text[2] >= '0' && word.text[2] <= '9';
+}
+
 // "--name=value" is two words.
 ShellCommand separated(const ShellCommand& words) {
   ShellCommand all;
   for (const auto& word : words) {
+    if (is_short_with_value(word)) {
+      all.push_back({word.text.substr(0, 2), word.span.part(0, 2), {}});
+      all.push_back(
+          {word.text.substr(2), word.span.part(2, std::max(1, word.span.length - 2)), word.unknown});
+      continue;
+    }
     auto equals = word.text.find('=');
     if (!is_flag(word) || equals == std::string::npos) {
       all.push_back(word);
@@ -55,13 +67,6 @@ InputError unknown_flag(const ShellWord& word) {
           "remove it to simulate a step without it"};
 }
 
-// The value of one of these options of a launcher, as "--nnodes 4", "--nnodes=4" or "-N4".
-const ShellWord* option_of(const ShellCommand& words, std::initializer_list<std::string_view> names) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (std::ranges::find(names, words[i].text) != names.end()) return &words[i + 1];
-  return nullptr;
-}
-
 // "8", or "gpu:8" and "gpu:h100:8" of Slurm's.
 std::optional<std::int64_t> count_of(const ShellWord* word) {
   if (!word || !word->unknown.empty()) return std::nullopt;
@@ -71,6 +76,46 @@ std::optional<std::int64_t> count_of(const ShellWord* word) {
     return std::nullopt;
   auto count = std::stoll(digits);
   return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
+}
+
+// Options of a launcher, or of a part of it.
+using OptionNames = std::initializer_list<std::string_view>;
+struct Options {
+  const ShellCommand& words;
+  std::size_t first = 0;
+};
+
+// What a launcher's option says: nothing, a number, or something that only a running shell knows.
+struct Said {
+  const ShellWord* word = nullptr;
+  std::optional<std::int64_t> count;
+};
+
+// The first of these options that says a number.
+Said said_by(std::initializer_list<Options> places, OptionNames names) {
+  Said found;
+  for (const auto& [words, first] : places)
+    for (auto i = first; i + 1 < words.size(); ++i) {
+      if (std::ranges::find(names, words[i].text) == names.end()) continue;
+      if (auto count = count_of(&words[i + 1])) return {&words[i + 1], count};
+      if (!found.word) found.word = &words[i + 1];
+    }
+  return found;
+}
+
+// What stands behind one of these programs.
+Options behind(const ShellCommand& words, OptionNames programs) {
+  auto found = std::ranges::find_if(words, [&](const ShellWord& word) {
+    auto slash = word.text.rfind('/');
+    auto name = std::string_view(word.text).substr(slash == std::string::npos ? 0 : slash + 1);
+    return std::ranges::find(programs, name) != programs.end();
+  });
+  return {words, static_cast<std::size_t>(found - words.begin())};
+}
+
+bool is_of_torchrun(const ShellWord& word) {
+  return word.text.ends_with("torchrun") || word.text.starts_with("torch.distributed.") ||
+         word.text.starts_with("--nproc_per_node") || word.text.starts_with("--nproc-per-node");
 }
 
 }  // namespace
@@ -162,24 +207,32 @@ void MegatronFlags::read(const ShellCommand& words, LaunchSettings& launch) {
   }
 }
 
-// Nodes and ranks of each, by torchrun or, without, by Slurm.
+// Nodes and ranks of each, by torchrun or, without, by Slurm or MPI. An option that only a running shell
+// knows leaves them unknown.
 void MegatronFlags::read_ranks(const ShellCommand& launcher, const ShellScript& script) {
   auto batch = separated(script.batch_options);
-  auto find = [&](std::initializer_list<std::string_view> names) {
-    const auto* said = option_of(launcher, names);
-    return count_of(said) ? said : option_of(batch, names);
-  };
-  const ShellWord* ranks = nullptr;
-  for (auto names : {std::initializer_list<std::string_view>{"--nproc_per_node", "--nproc-per-node"},
-                     {"--ntasks-per-node"},
-                     {"--gpus-per-node"},
-                     {"--gres"}})
-    if (!count_of(ranks)) ranks = find(names);
-  const auto* nodes = find({"--nnodes", "--nodes", "-N"});
-  auto of_a_node = count_of(ranks);
-  auto count = nodes ? count_of(nodes) : std::optional<std::int64_t>(1);
-  if (of_a_node && count && *of_a_node * *count <= kLargestWorldSize)
-    ranks_ = Ranks{*of_a_node * *count, ranks->span};
+  auto srun = behind(launcher, {"srun"}), mpi = behind(launcher, {"mpirun", "mpiexec"});
+  auto nodes = said_by({{launcher}}, {"--nnodes"});
+  if (!nodes.count)
+    if (auto of_slurm = said_by({srun, {batch}}, {"--nodes", "-N"}); of_slurm.count || !nodes.word)
+      nodes = of_slurm;
+  if (!nodes.word) nodes.count = 1;
+  auto gpus = said_by({srun, {batch}}, {"--gpus-per-node"});
+  if (!gpus.word) gpus = said_by({srun, {batch}}, {"--gres"});
+  Said each;
+  if (std::ranges::any_of(launcher, is_of_torchrun)) {
+    each = said_by({{launcher}}, {"--nproc_per_node", "--nproc-per-node"});
+    if (!each.count) each = gpus;
+  } else {
+    auto all = said_by({srun, {batch}}, {"--ntasks", "-n"});
+    if (auto of_mpi = said_by({mpi}, {"-n", "-np", "--np"}); of_mpi.word) all = of_mpi;
+    if (all.count && *all.count <= kLargestWorldSize) ranks_ = Ranks{*all.count, all.word->span};
+    if (all.count) return;
+    each = said_by({srun, {batch}}, {"--ntasks-per-node"});
+    if (!all.word && !each.word) each = gpus;
+  }
+  if (each.count && nodes.count && *each.count * *nodes.count <= kLargestWorldSize)
+    ranks_ = Ranks{*each.count * *nodes.count, each.word->span};
 }
 
 const SourceSpan& MegatronFlags::span(std::string_view flag) const {

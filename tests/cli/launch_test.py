@@ -212,6 +212,25 @@ pipeline: {virtual: 2, overlap_p2p: true}
             self.script(text=f"{head} python pretrain_gpt.py {flags}\n")
             self.assertEqual(self.result("--megatron-args", "train.sh")[0]["world_size"], 16, head)
 
+    def test_ranks_that_only_a_running_shell_knows(self):
+        """Of torchrun GPUs of a node stand in for what the script does not set, Slurm's tasks do not; nodes are one where nobody says them."""
+        flags = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 32 --max-position-embeddings 32 --vocab-size 128 --micro-batch-size 1"
+        slurm = "#SBATCH --nodes=4 --ntasks-per-node=1"
+        for head, ranks in [("torchrun --nproc_per_node 8 --nnodes $NNODES", None), ("torchrun --nproc_per_node $GPUS --nnodes 2", None),
+                            ("torchrun --nproc_per_node 8", 8), ("#SBATCH -N4\nsrun torchrun --nproc_per_node 8 --nnodes $NNODES", 32),
+                            (f"{slurm} --gpus-per-node=8\nsrun torchrun --nproc_per_node $GPUS --nnodes 4", 32),
+                            (f"{slurm}\nsrun torchrun --nproc_per_node $GPUS --nnodes 4", None),
+                            ("#SBATCH --ntasks=32 --gpus-per-node=8\nsrun python", 32), ("srun -n16 python", 16), ("mpirun -np 24 python", 24),
+                            ("#SBATCH --nodes=2\nsrun --ntasks $TASKS --gpus-per-node=8 python", None),
+                            ("#SBATCH --gpus-per-node=8\nsrun -N $NODES python", None), ("conda run -n env torchrun --nproc_per_node 8", 8)]:
+            with self.subTest(head):
+                self.script(text=f"{head} pretrain_gpt.py {flags}\n")
+                arguments = ["--megatron-args", "train.sh", "--topology", "dgx-h100", "--json", "-"]
+                if ranks:
+                    self.assertEqual(json.loads(self.ok("simulate", *arguments).stdout)["world_size"], ranks)
+                else:
+                    self.assertIn("--gpus is required", self.run_ddpsim("simulate", *arguments).stderr)
+
 
 class AccelerateTest(LaunchTest):
     JOB = ["--set", "workload={model: gpt2, micro_batch: 2, sequence: 256}"]
