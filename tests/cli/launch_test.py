@@ -89,6 +89,8 @@ megatron:
         # A gate: three matrices of 4 x 256 x 2/3 = 682, down to 640, and biases 2 x 640 + 256; RMSNorms: a vector less in nine norms.
         gated = usual + 4 * (3 * H * 640 + 2 * 640 - 8 * H * H - 4 * H) - 9 * H
         self.assertEqual(self.parameters("--swiglu --normalization RMSNorm"), gated)
+        # The same gate in a feed-forward layer of 4h: three matrices of 1,024 and biases 2 x 1,024 + 256.
+        self.assertEqual(self.parameters("--quick-geglu --normalization RMSNorm"), usual + 4 * (4 * H * H + 4 * H) - 9 * H)
         # Without biases: qkv 3h, output h, feed-forward 640 x 2 and h.
         self.assertEqual(self.parameters("--swiglu --normalization RMSNorm --disable-bias-linear"), gated - 4 * (5 * H + 2 * 640))
         # Two groups of queries: keys and values of 64 values in place of 256, with their biases.
