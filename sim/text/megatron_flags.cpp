@@ -240,17 +240,30 @@ const SourceSpan& MegatronFlags::span(std::string_view flag) const {
   return one ? one->span : uses_.find(flag)->second.span;
 }
 
-const ShellWord* MegatronFlags::value(std::string_view flag) const {
+const MegatronFlags::Use* MegatronFlags::use_of(std::string_view flag) const {
   auto use = uses_.find(flag);
-  return use == uses_.end() || use->second.values.empty() ? nullptr : &use->second.values.front();
+  if (use == uses_.end()) return nullptr;
+  asked_.insert(use->first);
+  return &use->second;
+}
+
+std::vector<std::string> MegatronFlags::unread() const {
+  std::vector<std::string> flags;
+  for (const auto& [flag, use] : uses_)
+    if (known_flag(flag) && !asked_.contains(flag)) flags.push_back(flag);
+  return flags;
+}
+
+const ShellWord* MegatronFlags::value(std::string_view flag) const {
+  const auto* use = use_of(flag);
+  return !use || use->values.empty() ? nullptr : &use->values.front();
 }
 
 std::optional<std::string> MegatronFlags::word(std::string_view flag) const {
-  auto use = uses_.find(flag);
-  if (use == uses_.end()) return std::nullopt;
+  const auto* use = use_of(flag);
+  if (!use) return std::nullopt;
   const auto* one = value(flag);
-  if (!one)
-    throw InputError(use->second.span, fmt::format("{} lacks its value", flag), "write it behind the flag");
+  if (!one) throw InputError(use->span, fmt::format("{} lacks its value", flag), "write it behind the flag");
   if (!one->unknown.empty()) {
     auto name = one->unknown.substr(1);
     bool is_name = !name.empty() &&
@@ -258,7 +271,7 @@ std::optional<std::string> MegatronFlags::word(std::string_view flag) const {
                        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0"
                        "123456789") == std::string::npos &&
                    (name.front() < '0' || name.front() > '9');
-    throw InputError(one->span.line > 0 ? one->span : use->second.span,
+    throw InputError(one->span.line > 0 ? one->span : use->span,
                      fmt::format("{} is {}, which the script does not set", flag, one->unknown),
                      is_name ? fmt::format("set it at the top: {}=...", name) : "write its value there");
   }

@@ -202,6 +202,36 @@ pipeline: {virtual: 2, overlap_p2p: true}
         _, said = self.megatron("--untie-embeddings-and-output-weights $EXTRA")
         self.assertIn("$EXTRA is not set here, and left out", said)
 
+    def test_each_flag_is_read_or_named(self):
+        experts = "--num-experts 8 --moe-ffn-hidden-size 512"
+        for flags, said in [(f"{experts} --moe-expert-capacity-factor 1.25", "simulated as if it were not there: --moe-expert-capacity-factor without expert parallelism\n"),
+                            (f"{experts} --moe-shared-expert-overlap --moe-token-dispatcher-type flex --moe-enable-deepep",
+                             "--data-path, --moe-enable-deepep, --moe-shared-expert-overlap, --moe-token-dispatcher-type\n"),
+                            ("--cp-comm-type a2a p2p", "--data-path, --cp-comm-type\n"), ("--num-query-groups 2", "--data-path, --num-query-groups\n")]:
+            self.assertIn(said, self.megatron(flags)[1], flags)
+        split = f"{experts} --expert-model-parallel-size 2"
+        self.script(f"{split} --moe-token-dispatcher-type alltoall --moe-expert-capacity-factor 1.25")
+        self.assertIn("capacity: 1.25", self.scenario("--megatron-args", "train.sh"))
+        self.script(f"{split} --moe-token-dispatcher-type flex --moe-enable-deepep --moe-expert-capacity-factor -1")
+        made = self.scenario("--megatron-args", "train.sh")
+        self.assertIn("dispatcher: deepep", made)
+        self.assertNotIn("capacity:", made)
+        self.script("--context-parallel-size 2 --cp-comm-type all_gather all_gather")
+        self.assertIn("kind: all_gather", self.scenario("--megatron-args", "train.sh"))
+
+    def test_what_fsdp_shards(self):
+        """Megatron-FSDP shards all since core 0.18, and nothing unless told under its first name."""
+        for flags, lines, said in [("--use-megatron-fsdp", ["strategy: fsdp", "reshard_after_forward: true"], "optim_grads_params, of core 0.18; up to 0.17 it was no_shard"),
+                                   ("--use-custom-fsdp", ["strategy: megatron", "distributed_optimizer: false"], "no_shard, of core 0.13"),
+                                   ("--use-custom-fsdp --data-parallel-sharding-strategy optim_grads", ["strategy: fsdp", "reshard_after_forward: false"], ""),
+                                   ("--use-megatron-fsdp --data-parallel-sharding-strategy optim", ["distributed_optimizer: true"], ""),
+                                   ("--data-parallel-sharding-strategy optim", ["distributed_optimizer: false"], "--data-parallel-sharding-strategy\n")]:
+            with self.subTest(flags):
+                self.assertIn(said, self.megatron(flags)[1])
+                made = self.scenario("--megatron-args", "train.sh")
+                for line in lines:
+                    self.assertIn(line, made)
+
     def test_a_file_of_flags(self):
         self.script(text="--num-layers 2 --hidden-size=64\n--num-attention-heads 4 --seq-length 32\n--max-position-embeddings 32 --vocab-size 128\n--micro-batch-size 1\n")
         result, _ = self.result("--megatron-args", "train.sh", "--set", "cluster.world_size=4")
