@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/config/reader.hpp"
@@ -51,10 +52,7 @@ bool is_set(const Entry* entry) {
   return entry && entry->value.kind != Value::Kind::null && is_yaml_true(entry->value);
 }
 std::string upper(const Value& value) {
-  auto word = config::as_string(value);
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return word;
+  return upper_case(config::as_string(value));
 }
 
 class AccelerateConfig {

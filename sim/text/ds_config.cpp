@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
@@ -212,8 +212,7 @@ class DsConfig {
   void read_optimizer(const Value& value) {
     const auto* type = value.find("type");
     if (!type || is_auto(type->value)) return launch_.ignore("optimizer");
-    std::string name;
-    for (char c : type->value.scalar) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto name = lower_case(type->value.scalar);
     constexpr std::array<std::string_view, 2> kAdams{"adam", "adamw"};
     constexpr std::array<std::string_view, 3> kKinds{"sgd", "adafactor", "muon"};
     if (is_in(kAdams, name)) return launch_.ignore("optimizer");
