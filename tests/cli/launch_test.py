@@ -295,6 +295,20 @@ class AccelerateTest(LaunchTest):
                 for line in [*expected, "world_size: 8", "dtype: bf16"]:
                     self.assertIn(line, made)
 
+    def test_types_where_no_mixed_precision_is_said(self):
+        """Files of old say fp16; none is float32, unless the command line has a type."""
+        head, typed = "num_processes: 8\n", ("--set", "workload.dtype=bf16")
+        for text, more, line in [("distributed_type: MULTI_GPU\nfp16: true\n", (), "dtype: fp16"), ("distributed_type: MULTI_GPU\nfp16: false\n", (), None),
+                                 ("distributed_type: MULTI_GPU\n", (), None), ("distributed_type: MULTI_GPU\n", typed, "dtype: bf16"),
+                                 ("distributed_type: MULTI_GPU\nfp16: true\nmixed_precision: null\n", (), None),
+                                 ("distributed_type: DEEPSPEED\n", (), "param_dtype: fp32"), ("distributed_type: FSDP\nfp16: yes\n", (), "reduce_dtype: fp16")]:
+            with self.subTest(text):
+                made = self.accelerate(head + text, *more)
+                self.assertIn(line, made) if line else self.assertNotRegex(made, "dtype: (bf|fp)16")
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 256, dtype: bf16}\n")
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\n")
+        self.assertIn("stands instead of the scenario's workload.dtype bf16", self.result("s.yaml", "--accelerate", "acc.yaml")[1])
+
     def test_a_configuration_of_deepspeed(self):
         """Beside the file or the current folder; its "auto" is filled in of gpt2's 768 values."""
         config = {"zero_optimization": {"stage": 2, "reduce_bucket_size": "auto"}, "bf16": {"enabled": "auto"}}
@@ -317,9 +331,9 @@ class AccelerateTest(LaunchTest):
         self.assertEqual(result["iteration_s"], self.simulate(file="s.yaml")["iteration_s"])
 
     def test_what_it_says_of_the_rest(self):
-        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmain_process_port: 29500\ndynamo_config: {dynamo_backend: INDUCTOR}\n")
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmain_process_port: 29500\nnum_machines: 2\ndynamo_config: {dynamo_backend: INDUCTOR}\n")
         _, said = self.result("--accelerate", "acc.yaml", *self.JOB)
-        self.assertIn("note: acc.yaml: changes nothing here: main_process_port\n", said)
+        self.assertIn("note: acc.yaml: changes nothing here: main_process_port, num_machines (the topology says how many GPUs a node has)\n", said)
         self.assertIn("simulated as if it were not there: dynamo_backend: INDUCTOR", said)
 
 
