@@ -359,6 +359,26 @@ class DeepSpeedTest(LaunchTest):
         self.assertIn("accumulation_steps: 2", made)
         self.assertNotIn("tensor: 2", self.made({"zero_optimization": {"stage": 2}, "tensor_parallel": {"autotp_size": 0}}))
 
+    def test_it_replaces_what_a_scenario_says(self):
+        """Adam and no offloading are said, too, where the scenario says something else."""
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 256, dtype: bf16}\ncluster: {topology: dgx-h100, world_size: 8}\n"
+                             "strategy: zero2\noptimizer: {kind: muon}\nzero: {offload_optimizer: true}\n")
+        for section, line in [({"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}, "optimizer.kind muon"),
+                              ({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "none"}}}, "zero.offload_optimizer true"),
+                              ({"zero_optimization": {"stage": 2, "offload_optimizer": {"pin_memory": True}}}, "zero.offload_optimizer true")]:
+            self.write("ds.json", json.dumps({"zero_optimization": {"stage": 2}, "bf16": {"enabled": True}, **section}))
+            done = self.ok("simulate", "s.yaml", "--ds-config", "ds.json")
+            self.assertRegex(done.stderr, f"stands instead of the scenario's .*{line}")
+
+    def test_numbers_that_are_zero(self):
+        for zero in ("0", "0.0", "0e0"):
+            self.write("ds.json", '{"gradient_clipping": %s, "optimizer": {"type": "SGD", "params": {"momentum": %s}}}' % (zero, zero))
+            self.assertNotIn("gradient_clipping\n", re.findall("simulated as if it were not there.*\n", self.result("--ds-config", "ds.json", *self.JOB)[1]))
+            self.assertIn("kind: sgd", self.scenario("--ds-config", "ds.json", *self.JOB))
+        self.write("ds.json", '{"gradient_clipping": 1.0, "optimizer": {"type": "SGD", "params": {"momentum": 0.9}}}')
+        self.assertIn("simulated as if it were not there: gradient_clipping\n", self.result("--ds-config", "ds.json", *self.JOB)[1])
+        self.assertIn("kind: momentum", self.scenario("--ds-config", "ds.json", *self.JOB))
+
     def test_nothing_is_kept_where_zero_may_be(self):
         """Stage 3 that keeps nothing gathers what it released again for the backward pass, and gpt2's token embedding of 38,597,376
         for the embedding and for the head; kept, each of its 124,439,808 parameters is gathered once."""
