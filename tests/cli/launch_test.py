@@ -195,6 +195,16 @@ pipeline: {virtual: 2, overlap_p2p: true}
         _, said = self.megatron("", "workload.model=gpt2")
         self.assertIn("train.sh: its model gives way to the command line's, gpt2", said)
 
+    def test_axes_of_what_it_replaces(self):
+        """No axis is left over a section that the script says anew, nor over what is below one of its keys; those of the command line stay."""
+        self.script()
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 1, sequence: 64}\ncluster: {topology: dgx-h100, world_size: 16}\nparallelism: {pipeline: 2}\n"
+                             "pipeline: {schedule: 1f1b}\nsweep: {pipeline.schedule: [1f1b, gpipe], workload.model: [gpt2], ddp.accumulation_steps: [1, 2]}\n")
+        done = self.ok("sweep", "s.yaml", "--megatron-args", "train.sh", "--set", "sweep.workload.model.hidden=[256, 512]", "--json", "-")
+        self.assertEqual(len(json.loads(done.stdout)["points"]), 2)
+        self.assertIn("sweep over pipeline.schedule", done.stderr)
+        self.assertIn("gives way to the command line's sweep over workload.model.hidden (not 256, of train.sh:4:", done.stderr)
+
     def test_what_it_says_of_the_rest(self):
         _, said = self.megatron("--moe-router-dtype fp32 $EXTRA --tensorboard-dir logs")
         self.assertIn("note: train.sh: changes nothing here: --lr, --data-path, --tensorboard-dir\n", said)
@@ -320,6 +330,10 @@ class AccelerateTest(LaunchTest):
             self.assertIn("strategy: zero2", made)
             self.assertIn("reduce_bucket_size: 589824", made)
             (self.folder / place).unlink()
+        self.write("ds.json", json.dumps({"fp16": {"enabled": True}, "train_batch_size": "auto"}))
+        said = self.result("--accelerate", "sub/acc.yaml", *self.JOB)[1]
+        self.assertIn("note: ds.json:1:22: stands instead of workload.dtype bf16, of sub/acc.yaml:3:18\n", said)
+        self.assertNotIn("scenario", said)
 
     def test_one_command(self):
         self.write("acc.yaml", "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\n")
