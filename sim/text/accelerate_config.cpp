@@ -102,6 +102,8 @@ class AccelerateConfig {
                                "dynamo_config",
                                "dynamo_backend",
                                "fp16"};
+    if (key == "num_machines")
+      return launch_.ignore("num_machines (the topology says how many GPUs a node has)");
     if (is_in(kRead, key)) return;
     if (!is_in(kIgnoredKeys, key)) {
       std::vector<std::string> names(kRead.begin(), kRead.end());
@@ -138,8 +140,6 @@ class AccelerateConfig {
     auto count = config::as_integer(-1, kLargestWorldSize)(entry->value);
     if (count > 0) launch_.set("cluster.world_size", std::to_string(count), entry->value.span);
     if (count > 0) ranks_ = count;
-    if (file_.find("num_machines"))
-      launch_.ignore("num_machines (the topology says how many GPUs a node has)");
   }
 
   // bf16 of autocast: parameters stay float32, of DistributedDataParallel and their gradients, too.

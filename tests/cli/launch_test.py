@@ -349,6 +349,8 @@ class AccelerateTest(LaunchTest):
         _, said = self.result("--accelerate", "acc.yaml", *self.JOB)
         self.assertIn("note: acc.yaml: changes nothing here: main_process_port, num_machines (the topology says how many GPUs a node has)\n", said)
         self.assertIn("simulated as if it were not there: dynamo_backend: INDUCTOR", said)
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_machines: 2\n")
+        self.assertIn("changes nothing here: num_machines (", self.result("--accelerate", "acc.yaml", *self.JOB, "--gpus", "8")[1])
 
 
 class DeepSpeedTest(LaunchTest):
