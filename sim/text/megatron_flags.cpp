@@ -10,6 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/text/megatron_flag_names.hpp"
+#include "sim/text/shell_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -266,11 +267,8 @@ std::optional<std::string> MegatronFlags::word(std::string_view flag) const {
   if (!one) throw InputError(use->span, fmt::format("{} lacks its value", flag), "write it behind the flag");
   if (!one->unknown.empty()) {
     auto name = one->unknown.substr(1);
-    bool is_name = !name.empty() &&
-                   name.find_first_not_of(
-                       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0"
-                       "123456789") == std::string::npos &&
-                   (name.front() < '0' || name.front() > '9');
+    bool is_name =
+        !name.empty() && shell::starts_name(name.front()) && std::ranges::all_of(name, shell::is_of_name);
     throw InputError(one->span.line > 0 ? one->span : use->span,
                      fmt::format("{} is {}, which the script does not set", flag, one->unknown),
                      is_name ? fmt::format("set it at the top: {}=...", name) : "write its value there");

@@ -8,20 +8,16 @@
 
 #include "sim/text/shell_arithmetic.hpp"
 #include "sim/text/shell_assignment.hpp"
+#include "sim/text/shell_command.hpp"
 #include "sim/text/shell_conditions.hpp"
 #include "sim/text/shell_flow.hpp"
-#include "sim/text/shell_state.hpp"
 #include "sim/text/shell_words.hpp"
 
 namespace ddpsim {
 namespace {
 
-using shell::At, shell::Flow, shell::is_plain, shell::kEndsWord, shell::Source, shell::State, shell::Text,
-    shell::Words;
-
-bool is_negation(const Text& word) {
-  return is_plain(word, "!");
-}
+using shell::At, shell::Command, shell::Flow, shell::is_plain, shell::kEndsWord, shell::Source, shell::State,
+    shell::Text, shell::Words;
 
 // { ...; } or ( ... ), or the body of a function.
 struct Group {
@@ -50,19 +46,9 @@ class ScriptReader {
  private:
   std::vector<Text> read_fields() { return words_.read(in_, flow_.expands()); }
   void note(std::string_view what) { state_.note(in_.at(), what); }
-  // Whether nothing but ! stands before the next word.
-  [[nodiscard]] bool begins_command() const { return std::ranges::all_of(command_, is_negation); }
-  void clear_command() {
-    command_.clear();
-    places_.clear();
-  }
-  [[nodiscard]] bool is_command(std::string_view name) const {
-    return command_.size() == 1 && is_plain(command_.front(), name);
-  }
-
   void read_token() {
     char c = in_.peek();
-    if (in_.starts_with("((") && (begins_command() || is_command("for"))) return read_arithmetic();
+    if (in_.starts_with("((") && (command_.begins() || command_.is("for"))) return read_arithmetic();
     if (flow_.wants_pattern() && read_pattern()) return;
     if (in_.starts_with(";;")) {
       end_command();
@@ -135,21 +121,22 @@ class ScriptReader {
     auto begin = in_.position();
     std::size_t next = 1;
     while (in_.peek(next) == ' ' || in_.peek(next) == '\t') ++next;
-    bool is_function = in_.peek(next) == ')' && (command_.size() == 1 || !function_.empty());
+    bool is_function = in_.peek(next) == ')' && (command_.words.size() == 1 || !function_.empty());
     if (is_function) {
-      if (function_.empty()) function_ = command_.front().known();
-      clear_command();
+      if (function_.empty()) function_ = command_.words.front().known();
+      command_.clear_words();
       return in_.skip(next + 1);
     }
-    bool is_group = begins_command() && !has_assigned_;
+    bool is_group = command_.begins() && !command_.has_assigned;
     if (!is_group) end_command();
     in_.skip(1);
     if (is_group) begin_group(")", begin);
   }
 
   void begin_group(std::string_view ends, std::size_t begin) {
-    Group group{begin, std::exchange(function_, ""), ends == ")" && command_.size() % 2 == 1, locals_.size()};
-    clear_command();
+    Group group{begin, std::exchange(function_, ""), ends == ")" && command_.words.size() % 2 == 1,
+                locals_.size()};
+    command_.clear_words();
     bool is_function = !group.function.empty();
     if (ends == ")" && flow_.runs() && !is_function) group.variables = state_.copied(in_.at());
     groups_.push_back(std::move(group));
@@ -160,12 +147,12 @@ class ScriptReader {
   bool end_compound(std::string_view word) {
     auto status = flow_.end(word);
     if (!status) return false;
-    status_ = flow_.is_condition() ? std::nullopt : status;
-    has_status_ = true;
+    if (flow_.is_condition()) status = std::nullopt;
+    command_.status = status;
     if (word != ")" && word != "}") return true;
     auto group = std::move(groups_.back());
     groups_.pop_back();
-    if (group.is_negated && status_) status_ = !*status_;
+    if (group.is_negated && status) command_.status = !*status;
     if (group.variables) {
       state_.variables() = *std::move(group.variables);
       locals_.resize(group.locals);
@@ -185,46 +172,32 @@ class ScriptReader {
       note(fmt::format("(({}))", expression));
       state_.forget(name, in_.at());
     }
-    if (!is_command("for")) take_status(shell::compared(expression, state_.variables()));
-  }
-
-  // Of what stands here in place of a command, with a ! or several before it.
-  void take_status(std::optional<bool> status) {
-    bool is_negated = command_.size() % 2 == 1;
-    clear_command();
-    has_status_ = true;
-    status_ = status ? std::optional(*status != is_negated) : status;
+    if (!command_.is("for")) command_.set_status(shell::compared(expression, state_.variables()));
   }
 
   void read_double_brackets() {
-    auto words = words_.read_double_brackets(in_, places_.back(), flow_.expands());
-    command_.pop_back();
-    take_status(shell::holds_double(words, state_.variables()));
+    auto words = words_.read_double_brackets(in_, command_.places.back(), flow_.expands());
+    command_.words.pop_back();
+    command_.set_status(shell::holds_double(words, state_.variables()));
   }
 
   void read_comment() {
     auto at = in_.at();
     auto line = in_.take_line();
-    constexpr std::string_view kBatch = "#SBATCH";
-    if (!line.starts_with(kBatch)) return;
-    Text text;
-    for (std::size_t i = kBatch.size(); i < line.size(); ++i) {
-      if (line[i] == '#') break;
-      text.add(line[i], {at.line, at.column + static_cast<int>(i)});
-    }
-    state_.add_batch_options(text);
+    if (line.starts_with("#SBATCH")) state_.add_batch_options(line, at);
   }
 
   // Where output goes is nothing to us, nor is a text that another program than a shell reads.
   void read_redirection() {
     constexpr std::array<std::string_view, 4> kShells{"sbatch", "bash", "sh", "srun"};
-    bool is_script = !command_.empty() && std::ranges::find(kShells, command_.front().chars) != kShells.end();
+    bool is_script =
+        !command_.words.empty() && std::ranges::find(kShells, command_.words.front().chars) != kShells.end();
     words_.skip_redirection(in_, is_script, flow_.expands());
   }
 
   void read_word() {
-    if (command_.empty() && read_assignment()) return;
-    if (command_.empty() && declares_ && in_.peek() == '-') {
+    if (command_.words.empty() && read_assignment()) return;
+    if (command_.words.empty() && command_.declares && in_.peek() == '-') {
       read_fields();
       return;
     }
@@ -234,24 +207,20 @@ class ScriptReader {
     bool is_stream = !fields.empty() && (in_.peek() == '<' || in_.peek() == '>') &&
                      fields.front().chars.find_first_not_of("0123456789") == std::string::npos;
     if (is_stream) return;  // "2>"
-    for (auto& field : fields) {
-      command_.push_back(std::move(field));
-      places_.push_back(at);
-    }
-    if (!command_.empty() && is_plain(command_.back(), "[[") &&
-        std::all_of(command_.begin(), command_.end() - 1, is_negation))
-      return read_double_brackets();
-    if (command_.size() == 1 && is_command(command_.front().chars) && !declares_) take_keyword(begin);
+    for (auto& field : fields) command_.add(std::move(field), at);
+    if (command_.begins_with("[[")) return read_double_brackets();
+    if (!command_.words.empty() && command_.is(command_.words.front().chars) && !command_.declares)
+      take_keyword(begin);
   }
 
   // Words that stand before a command, or make one of what follows.
   void take_keyword(std::size_t begin) {
-    const std::string word = command_.front().chars;
+    const std::string word = command_.words.front().chars;
     constexpr std::array<std::string_view, 5> kDeclares{"export", "local", "readonly", "declare", "typeset"};
     bool is_keyword = true;
     if (std::ranges::find(kDeclares, word) != kDeclares.end()) {
-      declares_ = true;
-      is_local_ = state_.is_in_function() && word != "export" && word != "readonly";
+      command_.declares = true;
+      command_.is_local = state_.is_in_function() && word != "export" && word != "readonly";
     } else if (word == "{") {
       begin_group("}", begin);
     } else if (word == "if") {
@@ -273,51 +242,48 @@ class ScriptReader {
     } else {
       is_keyword = end_compound(word) || word == "time" || word == "exec";
     }
-    if (is_keyword) clear_command();
+    if (is_keyword) command_.clear_words();
   }
 
   bool read_assignment() {
     auto assignment = shell::read_assignment(in_, words_, flow_.expands());
     if (!assignment) return false;
-    has_assigned_ = true;
+    command_.has_assigned = true;
     if (!flow_.runs()) return true;
-    if (is_local_) state_.keep(assignment->name, locals_);
-    if (!declares_) state_.keep(assignment->name, before_);
+    if (command_.is_local) state_.keep(assignment->name, locals_);
+    if (!command_.declares) state_.keep(assignment->name, command_.before);
     state_.assign(*std::move(assignment), in_.at());
     return true;
   }
 
   // A body is followed once, unless its list is empty.
-  void begin_for(const std::vector<Text>& words, const std::vector<At>& places) {
+  void begin_for(const Command& command) {
+    const auto& words = command.words;
     bool is_of_list = words.size() > 2 && words[2].chars == "in";
     bool enters = !is_of_list || words.size() > 3;
     if (flow_.runs() && enters) {
       note(words.front().chars + ", its body once");
-      if (words.size() > 1) state_.forget(words[1].known(), places[1]);
+      if (words.size() > 1) state_.forget(words[1].known(), command.places[1]);
     }
     flow_.begin("done", enters);
   }
 
   void end_command(char connector = ' ') {
-    bool declares = std::exchange(declares_, false), has_assigned = std::exchange(has_assigned_, false);
-    bool has_status = std::exchange(has_status_, false);
-    is_local_ = false;
-    auto before = std::exchange(before_, {});
-    auto words = std::exchange(command_, {});
-    auto places = std::exchange(places_, {});
-    if (words.empty() && !has_assigned && !has_status) return;
+    auto command = std::exchange(command_, {});
+    if (command.is_empty()) return;
     function_.clear();
+    const auto& words = command.words;
     if (!words.empty() && (is_plain(words.front(), "for") || is_plain(words.front(), "select")))
-      return begin_for(words, places);
+      return begin_for(command);
     std::optional<bool> status = true;
-    if (has_status)
-      status = status_;
+    if (command.status)
+      status = *command.status;
     else if (flow_.is_condition())
       status = words.empty() ? std::nullopt : shell::status_of(words, std::nullopt);
-    else if (!words.empty() && !declares && flow_.runs())
-      status = run(words, places);
+    else if (!words.empty() && !command.declares && flow_.runs())
+      status = run(words, command.places);
     // A command's own environment is gone with it.
-    if (!words.empty()) state_.restore(std::move(before));
+    if (!words.empty()) state_.restore(std::move(command.before));
     if (flow_.add(status, connector)) note("a condition that is not known, taken as false");
   }
 
@@ -348,13 +314,10 @@ class ScriptReader {
   State& state_;
   Words words_;
   Flow flow_;
-  std::vector<Text> command_;
-  std::vector<At> places_;  // of its words
+  Command command_;
   std::vector<Group> groups_;
   std::string function_;  // whose body is next
-  State::Kept before_, locals_;
-  std::optional<bool> status_;  // of what stood in place of a command
-  bool has_status_ = false, declares_ = false, is_local_ = false, has_assigned_ = false;
+  State::Kept locals_;
 };
 
 }  // namespace

@@ -140,9 +140,12 @@ void State::run(const std::vector<Text>& words, const std::vector<At>& places) {
   script_.commands.push_back(std::move(command));
 }
 
-void State::add_batch_options(const Text& line) {
+void State::add_batch_options(std::string_view line, At at) {
   if (calls_ > 0) return;
-  for (const auto& word : split(line)) script_.batch_options.push_back(word_of(word));
+  Text text;
+  for (auto i = line.find_first_of(" \t"); i < line.size() && line[i] != '#'; ++i)
+    text.add(line[i], {at.line, at.column + static_cast<int>(i)});
+  for (const auto& word : split(text)) script_.batch_options.push_back(word_of(word));
 }
 
 void State::note(At at, std::string_view what) {

@@ -42,7 +42,7 @@ class State {
   // A command that is no condition and no function.
   void run(const std::vector<Text>& words, const std::vector<At>& places);
   // Of a line "#SBATCH".
-  void add_batch_options(const Text& line);
+  void add_batch_options(std::string_view line, At at);
   void note(At at, std::string_view what);
   ShellScript take_script() { return std::move(script_); }
 
