@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/letter_case.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -30,19 +32,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   constexpr std::size_t kLongestWord = 100;
   if (word.size() > kLongestWord || word.empty()) return std::nullopt;
-  auto lower = [](std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return result;
-  };
-  auto wanted = lower(word);
+  auto wanted = lower_case(word);
   std::optional<std::string> best;
   std::size_t best_distance = 0;
   for (const auto& candidate : candidates) {
     bool prefix = candidate.size() >= 3 && word.size() >= 3 &&
                   (candidate.starts_with(word) || word.starts_with(candidate));
-    auto distance = prefix ? 1 : edit_distance(wanted, lower(candidate));
+    auto distance = prefix ? 1 : edit_distance(wanted, lower_case(candidate));
     if (distance * 3 > std::max(word.size(), candidate.size())) continue;
     if (!best || distance < best_distance) {
       best = candidate;

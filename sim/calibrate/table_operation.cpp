@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/letter_case.hpp"
 
 namespace ddpsim::calibrate {
 namespace {
-
-std::string letters_of(std::string_view name) {
-  std::string letters;
-  for (char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c))) letters += static_cast<char>(std::tolower(c));
-  return letters;
-}
 
 // Torch's names go on ("all_gather_into_tensor", "all_to_all_single"), but not where that is another's.
 bool is_called(const OperationTraits& row, std::string_view letters) {

@@ -101,8 +101,8 @@ std::vector<std::string> node_formats() {
   return {"nvidia-smi", "rocm-smi", "nccl-xml", "slurm"};
 }
 
-// The key `fabric` of that tree; what it is built of, and how much its uplinks carry, is that of the nodes'
-// own.
+// The key `fabric` of that tree. The file says neither what it is built of nor how much its uplinks carry:
+// that of the nodes' own fabric stands, one oversubscription for all levels.
 config::Value fabric_of(const SlurmTree& tree, const config::Value& topology) {
   config::Value fabric;
   fabric.kind = config::Value::Kind::map;
@@ -115,9 +115,29 @@ config::Value fabric_of(const SlurmTree& tree, const config::Value& topology) {
   if (tree.levels == 3) add("leaves_per_pod", std::to_string(tree.leaves_per_pod));
   if (const auto* own = topology.find("fabric"); own && own->value.kind == config::Value::Kind::map)
     for (const auto& entry : own->value.entries)
-      if (entry.key == "network" || entry.key == "cloud" || entry.key == "latency")
+      if (entry.key == "network" || entry.key == "cloud" || entry.key == "latency" ||
+          (entry.key == "oversubscription" && entry.value.kind == config::Value::Kind::scalar))
         fabric.entries.push_back(entry);
   return fabric;
+}
+
+// What topology.conf does not say of a fabric, and what stands instead.
+std::vector<std::string> assumptions(const SlurmTree& tree, const config::Value& topology,
+                                     const std::string& node) {
+  std::vector<std::string> notes;
+  if (const auto* kind = config::find_at(topology, "fabric.kind"); kind && kind->scalar == "rail_optimized")
+    notes.push_back(fmt::format(
+        "the fabric of {} has a leaf for each rail, of which the file says nothing: all NICs of a "
+        "node are on one leaf",
+        node));
+  const auto* own = config::find_at(topology, "fabric.oversubscription");
+  bool is_said = own && own->kind == config::Value::Kind::scalar;
+  if (tree.levels > 1)
+    notes.push_back(fmt::format(
+        "how many cables a switch has upwards the file does not say: {} (fabric.oversubscription)",
+        is_said ? fmt::format("one for {} down, as those of {}", own->scalar, node) : "as many as down"));
+  if (!tree.ignored.empty()) notes.push_back(fmt::format("left out: {}", fmt::join(tree.ignored, ", ")));
+  return notes;
 }
 
 // Nodes of another topology below the switches of Slurm's.
@@ -135,6 +155,7 @@ void import_slurm(const ImportOptions& options) {
   if (!config::find_at(topology, "node.nics"))
     throw InputError(topology.span, "these nodes have no NICs, which switches would join",
                      "add nics to the node");
+  auto notes = assumptions(tree, topology, options.node);
   auto fabric = fabric_of(tree, topology);
   std::erase_if(topology.entries,
                 [](const config::Entry& entry) { return entry.key == "fabric" || entry.key == "extent"; });
@@ -156,10 +177,7 @@ void import_slurm(const ImportOptions& options) {
   write_output(options.out, text);
   print_stderr("wrote {} nodes below {} of switches to {}\n", tree.nodes, counted(tree.levels, "level"),
                options.out);
-  print_stderr(
-      "note: how many cables a switch has upwards the file does not say: as many as down "
-      "(fabric.oversubscription)\n");
-  if (!tree.ignored.empty()) print_stderr("note: left out: {}\n", fmt::join(tree.ignored, ", "));
+  for (const auto& note : notes) print_stderr("note: {}\n", note);
 }
 
 void import(const ImportOptions& options) {

@@ -1,10 +1,11 @@
 #include "sim/command_line/command_texts.hpp"
 
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "sim/base/letter_case.hpp"
 
 namespace ddpsim {
 namespace {
@@ -157,12 +158,10 @@ std::string zsh_completion(const Command& program) {
 }
 
 std::string man_page(const Command& program, const std::string& version) {
-  std::string upper = program.name;
-  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   auto text = fmt::format(
       ".TH {} 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR \\fICOMMAND\\fR "
       "[\\fIOPTIONS\\fR]\n.SH COMMANDS\n",
-      upper, roff(version), program.name, roff(program.description), program.name);
+      upper_case(program.name), roff(version), program.name, roff(program.description), program.name);
   for_each(program, program.name, [&](const Command& command, const std::string& path) {
     if (command.commands.empty()) text += roff_command(command, path);
   });

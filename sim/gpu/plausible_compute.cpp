@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/letter_case.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -24,12 +26,7 @@ std::string_view model_word(std::string_view gpu) {
 }  // namespace
 
 bool is_device(std::string_view device_name, std::string_view gpu) {
-  auto upper = [](std::string_view text) {
-    std::string letters(text);
-    for (char& c : letters) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return letters;
-  };
-  auto device = upper(device_name), model = upper(model_word(gpu));  // "AMD Instinct Mi325X VF"
+  auto device = upper_case(device_name), model = upper_case(model_word(gpu));  // "AMD Instinct Mi325X VF"
   auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   // Not the B200 of a GB200, nor the H20 of an H200; "8xA100" and "RTX4090" have no blanks.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/config/reader.hpp"
@@ -30,7 +31,6 @@ constexpr std::array kIgnoredKeys{"compute_environment",
                                   "main_training_function",
                                   "enable_cpu_affinity",
                                   "mpirun_config",
-                                  "num_machines",
                                   "downcast_bf16",
                                   "tpu_name",
                                   "tpu_zone",
@@ -51,10 +51,7 @@ bool is_set(const Entry* entry) {
   return entry && entry->value.kind != Value::Kind::null && is_yaml_true(entry->value);
 }
 std::string upper(const Value& value) {
-  auto word = config::as_string(value);
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return word;
+  return upper_case(config::as_string(value));
 }
 
 class AccelerateConfig {
@@ -94,9 +91,19 @@ class AccelerateConfig {
 
   void check_known(const Entry& entry) {
     const auto& key = entry.key;
-    constexpr std::array kRead{
-        "distributed_type",   "mixed_precision",    "num_processes", "fsdp_config",    "deepspeed_config",
-        "megatron_lm_config", "parallelism_config", "dynamo_config", "dynamo_backend", "fp16"};
+    constexpr std::array kRead{"distributed_type",
+                               "mixed_precision",
+                               "num_processes",
+                               "num_machines",
+                               "fsdp_config",
+                               "deepspeed_config",
+                               "megatron_lm_config",
+                               "parallelism_config",
+                               "dynamo_config",
+                               "dynamo_backend",
+                               "fp16"};
+    if (key == "num_machines")
+      return launch_.ignore("num_machines (the topology says how many GPUs a node has)");
     if (is_in(kRead, key)) return;
     if (!is_in(kIgnoredKeys, key)) {
       std::vector<std::string> names(kRead.begin(), kRead.end());
@@ -132,12 +139,13 @@ class AccelerateConfig {
     if (!entry) return;
     auto count = config::as_integer(-1, kLargestWorldSize)(entry->value);
     if (count > 0) launch_.set("cluster.world_size", std::to_string(count), entry->value.span);
+    if (count > 0) ranks_ = count;
   }
 
   // bf16 of autocast: parameters stay float32, of DistributedDataParallel and their gradients, too.
   void set_dtype() {
     const auto* entry = file_.find("mixed_precision");
-    if (!entry || entry->value.kind == Value::Kind::null) return;
+    if (!entry || entry->value.kind == Value::Kind::null) return set_dtype_unsaid(entry != nullptr);
     auto word = config::as_string(entry->value);
     if (word == "no" || word == "NO" || word == "false") word = "fp32";
     if (!is_in(std::array{"fp32", "fp16", "bf16", "fp8"}, word))
@@ -146,6 +154,19 @@ class AccelerateConfig {
     if (launch_.find("workload.model")) launch_.set("workload.dtype", word, entry->value.span);
     dtype_ = word;
     dtype_place_ = entry->value.span;
+  }
+
+  // config_args.py, process_config: files of old say fp16; launch.py: none is "no".
+  void set_dtype_unsaid(bool is_null) {
+    const auto* old = file_.find("fp16");
+    bool is_half = !is_null && is_set(old);
+    if (!is_half && launch_.is_typed("workload.dtype")) return;
+    dtype_ = is_half ? "fp16" : "fp32";
+    dtype_place_ = old ? old->value.span : file_.span;
+    if (is_half && launch_.find("workload.model"))
+      launch_.set("workload.dtype", dtype_, dtype_place_);
+    else if (!is_half)
+      launch_.set_usual("workload.dtype", dtype_, dtype_place_);
   }
 
   // fsdp_ is optional in front of a name, as in the plugin's own.
@@ -271,6 +292,7 @@ class AccelerateConfig {
                     : launch_.set_usual(key, "1", one.second);
     };
     if (is_deepspeed_ && !map) return;
+    if (map) check_axes(*map);
     set("parallelism.tensor", size("tp_size"));
     auto context = size("cp_size"), sequence = size("sp_size");
     if (context.first > 1 && sequence.first > 1)
@@ -280,6 +302,22 @@ class AccelerateConfig {
     if (sequence.first > 1) launch_.set("context.kind", "all_to_all", sequence.second);
     if (context.first > 1) set_context_kind(*map, context.second);
     set_copies(size("dp_replicate_size"), size("dp_shard_size"));
+  }
+
+  // parallelism_config.py, _validate_accelerator; DeepSpeed makes groups of its sequence axis itself.
+  void check_axes(const Value& map) {
+    auto find = [&](const char* name) { return map.find(fmt::format("parallelism_config_{}", name)); };
+    std::int64_t product = 1;
+    for (const char* name : {"dp_replicate_size", "dp_shard_size", "tp_size", "cp_size", "sp_size"})
+      if (const auto* entry = find(name); entry && product <= kLargestWorldSize)
+        product *= config::as_integer(1, kLargestWorldSize)(entry->value);
+    const auto *sequence = find("sp_size"), *backend = find("sp_backend");
+    bool is_of_deepspeed = sequence && sequence->value.scalar != "1" &&
+                           (!backend || config::as_string(backend->value) == "deepspeed");
+    if (!ranks_ || product == 1 || product == *ranks_ || is_of_deepspeed) return;
+    throw InputError(
+        map.span, fmt::format("the sizes here make {} processes, and num_processes is {}", product, *ranks_),
+        "Accelerate refuses it too: change a size, as parallelism_config_dp_shard_size");
   }
 
   void set_context_kind(const Value& map, const SourceSpan& place) {
@@ -302,6 +340,7 @@ class AccelerateConfig {
   const HiddenSize& hidden_;
   SourceSpan place_, dtype_place_;
   std::string dtype_, strategy_;
+  std::optional<std::int64_t> ranks_;
   bool is_deepspeed_ = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/text/megatron_args.hpp"
 #include "sim/text/megatron_flags.hpp"
@@ -174,9 +175,7 @@ class MegatronPlugin {
 
 bool is_yaml_true(const Value& value) {
   if (value.kind != Value::Kind::scalar) throw config::wrong_kind(value, "true or false");
-  auto word = value.scalar;
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  auto word = lower_case(value.scalar);
   if (is_in(std::array{"true", "yes", "on", "1"}, word)) return true;
   if (is_in(std::array{"false", "no", "off", "0"}, word)) return false;
   throw InputError(value.span, fmt::format("'{}' is neither true nor false", value.scalar),

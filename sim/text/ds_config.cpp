@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
@@ -47,6 +47,11 @@ void check_not_quoted(const Value& value, std::string_view key) {
 
 bool is_true(const Value& value, std::string_view key) {
   return config::as_bool(unquoted(value, key, "true or false"));
+}
+
+// "0", "0.0" and "0e0".
+bool is_zero(const Value& value) {
+  return value.kind == Value::Kind::scalar && !is_auto(value) && config::as_number(-1e300, 1e300)(value) == 0;
 }
 
 bool is_set(const Value& value, std::string_view key) {
@@ -93,7 +98,7 @@ class DsConfig {
       if (is_true(value, key)) throw not_simulated(value.span, key);
     } else if (key == "optimizer" && value.kind == Value::Kind::map) {
       read_optimizer(value);
-    } else if (key == "gradient_clipping" && !is_auto(value) && number(value, key).scalar != "0") {
+    } else if (key == "gradient_clipping" && !is_auto(value) && !is_zero(number(value, key))) {
       launch_.leave_out("gradient_clipping");
     } else if (is_in(kIgnored, key)) {
       check_not_quoted(value, key);
@@ -197,30 +202,36 @@ class DsConfig {
     }
   }
 
+  // zero/offload_config.py: a section without a device offloads nothing.
   void read_offload(const std::string& key, const Value& value) {
+    if (value.kind != Value::Kind::null) config::check_map(value, key);
     const auto* device = value.kind == Value::Kind::map ? value.find("device") : nullptr;
-    if (value.kind == Value::Kind::null || (device && device->value.scalar == "none")) return;
-    if (!device || device->value.scalar != "cpu")
-      throw not_simulated(device ? device->value.span : value.span, key + " to anything but the CPU");
+    bool has_device = device && device->value.kind != Value::Kind::null && device->value.scalar != "none";
+    if (!has_device)
+      return launch_.set_usual("zero." + key, "false", device ? device->value.span : value.span);
+    if (device->value.scalar != "cpu")
+      throw not_simulated(device->value.span, key + " to anything but the CPU");
     if (const auto* ratio = value.find("ratio");
         ratio && config::as_number(0, 1)(number(ratio->value, "ratio")) < 1)
       throw not_simulated(ratio->value.span, key + " of a part (ratio)");
     set("zero." + key, config::scalar_value("true", device->value.span));
   }
 
-  // DeepSpeed's names of them (runtime/config.py); what is like Adam is what steps have anyway.
+  // DeepSpeed's names of them (runtime/config.py); what is like Adam is what steps have unless told.
   void read_optimizer(const Value& value) {
     const auto* type = value.find("type");
     if (!type || is_auto(type->value)) return launch_.ignore("optimizer");
-    std::string name;
-    for (char c : type->value.scalar) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto name = lower_case(type->value.scalar);
     constexpr std::array<std::string_view, 2> kAdams{"adam", "adamw"};
     constexpr std::array<std::string_view, 3> kKinds{"sgd", "adafactor", "muon"};
-    if (is_in(kAdams, name)) return launch_.ignore("optimizer");
+    if (is_in(kAdams, name)) {
+      if (!launch_.find("optimizer.kind")) launch_.ignore("optimizer");
+      return launch_.set_usual("optimizer.kind", "adamw", type->value.span);
+    }
     if (!is_in(kKinds, name)) return launch_.leave_out("optimizer " + type->value.scalar);
     const auto* params = value.find("params");
     const auto* momentum = params ? params->value.find("momentum") : nullptr;
-    if (name == "sgd" && momentum && momentum->value.scalar != "0") name = "momentum";
+    if (name == "sgd" && momentum && !is_zero(momentum->value)) name = "momentum";
     set("optimizer.kind", config::scalar_value(name, type->value.span));
   }
 

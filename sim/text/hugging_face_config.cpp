@@ -20,11 +20,6 @@ namespace {
 
 using config::Value;
 
-template <std::size_t n>
-bool is_one_of(const std::string& word, const std::array<const char*, n>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
 
 // The text model of a wrapper of several, or the file itself.
@@ -221,7 +216,8 @@ Transformer read_hugging_face_config(const Value& file, const std::string& name)
   read_heads(root, family, model);
   model.ffn = feed_forward_width(root, model.hidden);
   auto activation = word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu");
-  model.gated = is_one_of(activation, kGatedActivations) || family.is_gated;
+  model.gated =
+      std::ranges::find(kGatedActivations, activation) != kGatedActivations.end() || family.is_gated;
   model.vocab = size_or(root, {"vocab_size"}, family.vocab);
   model.tied = is_true(first(root, {"tie_word_embeddings"}), family.is_tied);
   model.biases = biases_of(root, family, model.gated);

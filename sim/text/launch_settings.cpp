@@ -37,6 +37,11 @@ void keep_typed(Value& map) {
     if (entry.value.kind == Value::Kind::map) keep_typed(entry.value);
 }
 
+// "workload.model" is around "workload.model.hidden".
+bool is_around(std::string_view section, std::string_view key) {
+  return key.size() > section.size() && key.starts_with(section) && key[section.size()] == '.';
+}
+
 Value* find_in(Value& root, std::string_view path) {
   return const_cast<Value*>(config::find_at(root, path));  // NOLINT: `root` may be changed
 }
@@ -83,6 +88,7 @@ void LaunchSettings::make_way(const std::string& key) {
 }
 
 void LaunchSettings::remove(const std::string& key) {
+  sweep_stays(key, nullptr);
   auto* value = find_in(root_, key);
   if (!value || value->kind == Value::Kind::null) return;
   if (value->kind == Value::Kind::map) {
@@ -101,18 +107,18 @@ void LaunchSettings::remove(const std::string& key) {
   });
 }
 
-bool LaunchSettings::sweep_stays(const std::string& key, const Value& value) {
+bool LaunchSettings::sweep_stays(const std::string& key, const Value* value) {
   auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
   if (!sweep) return false;
   auto is_of_key = [&](const Entry& axis) {
-    return axis.key == key || axis.key == key.substr(0, key.find('.'));
+    return axis.key == key || is_around(axis.key, key) || is_around(key, axis.key);
   };
   bool stays = false;
   for (const auto& axis : sweep->value.entries) {
     if (!is_of_key(axis)) continue;
     if (axis.value.span.is_typed()) {
       stays = true;
-      keep(fmt::format("sweep over {}", axis.key), value);
+      if (value) keep(fmt::format("sweep over {}", axis.key), *value);
     } else {
       replaced_.push_back(fmt::format("sweep over {}", axis.key));
     }
@@ -126,11 +132,17 @@ void LaunchSettings::set(const std::string& key, Value value) {
   // A word of the same file is said anew.
   const auto* own = stands_at(key);
   if (own && own->span.file != value.span.file && !is_same_value(*own, value)) {
-    if (has_typed(*own)) return keep(fmt::format("{} {}", key, config::text_of(*own)), value);
-    replaced_.push_back(fmt::format("{} {}", key, config::text_of(*own)));
+    auto said = fmt::format("{} {}", key, config::text_of(*own));
+    if (has_typed(*own)) return keep(said, value);
+    if (is_in(files_, own->span.file))
+      note("launch-replaces",
+           fmt::format("{}: stands instead of {}, of {}", place_of(value.span), said, place_of(own->span)));
+    else
+      replaced_.push_back(said);
   }
-  if (sweep_stays(key, value)) return;
+  if (sweep_stays(key, &value)) return;
   make_way(key);
+  if (value.span.file && !is_in(files_, value.span.file)) files_.push_back(value.span.file);
   auto place = value.span;
   config::set_at(root_, key, std::move(value), place);
 }
@@ -149,8 +161,7 @@ std::vector<Note> LaunchSettings::notes(const SourceSpan& place) const {
   add("launch-replaces", replaced_, "stands instead of the scenario's {}");
   add("launch-overridden", kept_, "gives way to the command line's {}");
   add("launch-open", open_,
-      "\"auto\" is what the training script fills in, and the scenario's own values or the defaults stand "
-      "for {}");
+      "the training script fills in \"auto\"; simulated as if the file did not have it: {}");
   add("launch-left-out", left_out_, "simulated as if it were not there: {}");
   add("launch-ignored", ignored_, "changes nothing here: {}");
   return notes;

@@ -3,6 +3,7 @@
 // framework's they are.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,8 @@ namespace ddpsim {
 // "ds.json:1:33"; "the command line" without a file.
 std::string place_of(const SourceSpan& span);
 
-template <class Names>
-bool is_in(const Names& names, std::string_view key) {
+template <class Names, class Key>
+bool is_in(const Names& names, const Key& key) {
   return std::find(std::begin(names), std::end(names), key) != std::end(names);
 }
 
@@ -35,7 +36,7 @@ class LaunchSettings {
   void set_usual(const std::string& key, std::string text, const SourceSpan& place) {
     if (find(key)) set(key, std::move(text), place);
   }
-  // What the scenario's file says there, all of it.
+  // What the scenario's file says there, all of it, and its axes over it.
   void remove(const std::string& key);
   [[nodiscard]] const config::Value* find(std::string_view key) const;
   // Whether the command line says it.
@@ -60,12 +61,14 @@ class LaunchSettings {
  private:
   [[nodiscard]] const config::Value* stands_at(std::string_view key) const;
   void make_way(const std::string& key);
-  // Whether the command line sweeps it; axes of the scenario's file are taken out.
-  bool sweep_stays(const std::string& key, const config::Value& value);
+  // Whether the command line sweeps it, or what is below or around it; axes of the scenario's file are taken
+  // out. `value`: what gives way to the command line's.
+  bool sweep_stays(const std::string& key, const config::Value* value);
   void keep(const std::string& what, const config::Value& value);
 
   config::Value& root_;
   bool sweeps_;
+  std::vector<std::shared_ptr<const SourceFile>> files_;  // of what was set
   std::optional<config::Value> global_batch_;
   std::vector<Note> notes_;
   std::vector<std::string> replaced_, kept_, ignored_, left_out_, open_;

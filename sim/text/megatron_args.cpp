@@ -87,20 +87,29 @@ class MegatronArgs {
       else
         launch_.set_usual(key, "1", at(flag));
     // arguments.py turns it off without tensor parallelism.
-    bool splits = flags_.has("--sequence-parallel") && degree("--tensor-model-parallel-size") > 1;
-    if (splits)
+    bool splits = degree("--tensor-model-parallel-size") > 1;
+    if (splits && flags_.has("--sequence-parallel"))
       launch_.set("parallelism.sequence", "true", at("--sequence-parallel"));
     else
       launch_.set_usual("parallelism.sequence", "false", place_);
-    if (flags_.has("--sequence-parallel") && !splits)
-      launch_.ignore("--sequence-parallel (of tensor parallelism)");
-    if (flags_.has("--cp-comm-type") && degree("--context-parallel-size") > 1)
-      launch_.set(
-          "context.kind",
-          meaning("--cp-comm-type", {{"p2p", "ring"}, {"allgather", "all_gather"}, {"a2a", "all_to_all"}}),
-          at("--cp-comm-type"));
-    if (flags_.has("--tp-comm-overlap") && degree("--tensor-model-parallel-size") > 1)
+    if (degree("--context-parallel-size") > 1 && flags_.has("--cp-comm-type")) set_context_kind();
+    if (splits && flags_.has("--tp-comm-overlap"))
       launch_.set("tensor.overlap", "te", at("--tp-comm-overlap"));
+  }
+
+  // One kind, or one for each layer.
+  void set_context_kind() {
+    auto kinds = flags_.words("--cp-comm-type");
+    if (std::ranges::any_of(kinds, [&](const std::string& kind) { return kind != kinds.front(); }))
+      throw InputError(at("--cp-comm-type"),
+                       fmt::format("--cp-comm-type {} differs between layers", fmt::join(kinds, " ")),
+                       "one kind for all of them is simulated: p2p, allgather or a2a");
+    launch_.set("context.kind",
+                meaning("--cp-comm-type", {{"p2p", "ring"},
+                                           {"allgather", "all_gather"},
+                                           {"all_gather", "all_gather"},
+                                           {"a2a", "all_to_all"}}),
+                at("--cp-comm-type"));
   }
 
   void set_pipeline() {
@@ -134,18 +143,30 @@ class MegatronArgs {
 
   void set_experts() {
     launch_.remove("expert");
-    bool are_shared = degree("--expert-model-parallel-size") > 1;
-    if (!flags_.has("--num-experts") || !are_shared) return;
+    if (!flags_.has("--num-experts")) return;
+    // transformer_config.py: a negative one is none.
+    auto factor = flags_.word("--moe-expert-capacity-factor");
+    bool drops = factor && !factor->starts_with('-');
+    if (degree("--expert-model-parallel-size") == 1) {
+      if (drops) launch_.leave_out("--moe-expert-capacity-factor without expert parallelism");
+      if (degree("--expert-tensor-parallel-size") != degree("--tensor-model-parallel-size") &&
+          flags_.has("--expert-tensor-parallel-size"))
+        launch_.leave_out("--expert-tensor-parallel-size without expert parallelism");
+      return;
+    }
     set_number("expert.tensor", "--expert-tensor-parallel-size", kLargestWorldSize);
     std::string dispatcher = "all_gather";  // transformer_config.py
     if (flags_.has("--moe-token-dispatcher-type"))
       dispatcher = meaning("--moe-token-dispatcher-type",
                            {{"allgather", "all_gather"}, {"alltoall", "all_to_all"}, {"flex", "deepep"}});
+    if (flags_.has("--moe-enable-deepep") && dispatcher != "deepep")
+      throw InputError(at("--moe-enable-deepep"),
+                       "--moe-enable-deepep needs --moe-token-dispatcher-type flex",
+                       "Megatron-LM refuses it too: add it, or remove the flag");
     if (dispatcher == "deepep" && flags_.has("--moe-flex-dispatcher-backend"))
       meaning("--moe-flex-dispatcher-backend", {{"deepep", "deepep"}});
     launch_.set("expert.dispatcher", dispatcher, at("--moe-token-dispatcher-type"));
-    if (auto factor = flags_.real("--moe-expert-capacity-factor"))
-      launch_.set("expert.capacity", fmt::format("{:g}", *factor), at("--moe-expert-capacity-factor"));
+    if (drops) launch_.set("expert.capacity", *factor, at("--moe-expert-capacity-factor"));
     if (flags_.has("--moe-shared-expert-overlap"))
       launch_.set("expert.shared_overlap", "true", at("--moe-shared-expert-overlap"));
   }
@@ -221,34 +242,43 @@ class MegatronArgs {
       launch_.set_usual("optimizer.clip_norm", "true", place_);
   }
 
-  // Megatron-FSDP and PyTorch's are simulated as fsdp where they shard parameters.
-  bool set_fsdp() {
-    for (const char* flag : {"--use-torch-fsdp2", "--use-custom-fsdp", "--use-megatron-fsdp"}) {
-      if (!flags_.has(flag)) continue;
-      std::string shards = "fsdp";
-      if (flags_.has("--data-parallel-sharding-strategy") && std::string_view(flag) != "--use-torch-fsdp2")
-        shards = meaning("--data-parallel-sharding-strategy", {{"optim_grads_params", "fsdp"},
-                                                               {"optim_grads", "fsdp_grad"},
-                                                               {"optim", "megatron"},
-                                                               {"no_shard", "megatron"}});
-      if (shards == "megatron") return false;
-      launch_.set("strategy", "fsdp", at(flag));
-      launch_.set("fsdp.reshard_after_forward", shards == "fsdp" ? "true" : "false", at(flag));
-      if (flags_.has("--grad-reduce-in-bf16"))
-        launch_.set("fsdp.reduce_dtype", "bf16", at("--grad-reduce-in-bf16"));
-      for (const char* unused :
-           {"--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"})
-        if (flags_.has(unused)) launch_.ignore(std::string(unused) + " (of FSDP)");
-      return true;
-    }
-    return false;
+  [[nodiscard]] std::string fsdp_flag() const {
+    for (const char* flag : {"--use-torch-fsdp2", "--use-megatron-fsdp", "--use-custom-fsdp"})
+      if (flags_.has(flag)) return flag;
+    return "";
+  }
+
+  // What each GPU keeps a part of, by --data-parallel-sharding-strategy's words; empty: no FSDP.
+  std::string sharded() {
+    auto flag = fsdp_flag();
+    if (flag.empty() || flag == "--use-torch-fsdp2") return flag.empty() ? "" : "optim_grads_params";
+    constexpr const char* kStrategy = "--data-parallel-sharding-strategy";
+    if (flags_.has(kStrategy))
+      return meaning(kStrategy, {{"optim_grads_params", "optim_grads_params"},
+                                 {"optim_grads", "optim_grads"},
+                                 {"optim", "optim"},
+                                 {"no_shard", "no_shard"}});
+    // arguments.py: core 0.18 was the first to shard all; 0.13 was the last to have --use-custom-fsdp.
+    std::string usual = flag == "--use-megatron-fsdp" ? "optim_grads_params" : "no_shard";
+    launch_.note("launch-default",
+                 fmt::format("{}: {} without {} is {}, of core {}", place_of(at(flag)), flag, kStrategy,
+                             usual, usual == "no_shard" ? "0.13" : "0.18; up to 0.17 it was no_shard"));
+    return usual;
+  }
+
+  // Megatron-FSDP and PyTorch's are simulated as fsdp where they shard parameters or gradients.
+  void set_fsdp(const std::string& shards) {
+    const auto& place = at(fsdp_flag());
+    launch_.set("strategy", "fsdp", place);
+    launch_.set("fsdp.reshard_after_forward", shards == "optim_grads_params" ? "true" : "false", place);
+    if (flags_.has("--grad-reduce-in-bf16"))
+      launch_.set("fsdp.reduce_dtype", "bf16", at("--grad-reduce-in-bf16"));
   }
 
   void set_data_axis() {
-    if (set_fsdp()) return;
-    bool is_optim = flags_.has("--data-parallel-sharding-strategy") &&
-                    flags_.word("--data-parallel-sharding-strategy") == "optim";
-    bool distributes = flags_.has("--use-distributed-optimizer") || is_optim;
+    auto shards = sharded();
+    if (shards.starts_with("optim_grads")) return set_fsdp(shards);
+    bool distributes = flags_.has("--use-distributed-optimizer") || shards == "optim";
     bool overlaps = flags_.has("--overlap-grad-reduce"), gathers = flags_.has("--overlap-param-gather");
     launch_.set("strategy", "megatron", at("--use-distributed-optimizer"));
     launch_.remove("megatron");
@@ -284,6 +314,7 @@ void apply_megatron_args(LaunchSettings& launch, const LoadedText& text) {
   MegatronArgs args(launch, flags, place);
   args.set_model();
   args.set();
+  for (auto& flag : flags.unread()) launch.ignore(std::move(flag));
 }
 
 void apply_megatron_flags(LaunchSettings& launch, const MegatronFlags& flags, const SourceSpan& place) {

@@ -10,6 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/text/megatron_flag_names.hpp"
+#include "sim/text/shell_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -18,10 +19,22 @@ bool is_flag(const ShellWord& word) {
   return word.text.starts_with("--") && word.text.size() > 2;
 }
 
+// "-N4" and "-n$TASKS".
+bool is_short_with_value(const ShellWord& word) {
+  if (!word.text.starts_with("-N") && !word.text.starts_with("-n")) return false;
+  return word.text.size() == 2 ? !word.unknown.empty() : word.text[2] >= '0' && word.text[2] <= '9';
+}
+
 // "--name=value" is two words.
 ShellCommand separated(const ShellCommand& words) {
   ShellCommand all;
   for (const auto& word : words) {
+    if (is_short_with_value(word)) {
+      all.push_back({word.text.substr(0, 2), word.span.part(0, 2), {}});
+      all.push_back(
+          {word.text.substr(2), word.span.part(2, std::max(1, word.span.length - 2)), word.unknown});
+      continue;
+    }
     auto equals = word.text.find('=');
     if (!is_flag(word) || equals == std::string::npos) {
       all.push_back(word);
@@ -55,13 +68,6 @@ InputError unknown_flag(const ShellWord& word) {
           "remove it to simulate a step without it"};
 }
 
-// The value of one of these options of a launcher, as "--nnodes 4", "--nnodes=4" or "-N4".
-const ShellWord* option_of(const ShellCommand& words, std::initializer_list<std::string_view> names) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (std::ranges::find(names, words[i].text) != names.end()) return &words[i + 1];
-  return nullptr;
-}
-
 // "8", or "gpu:8" and "gpu:h100:8" of Slurm's.
 std::optional<std::int64_t> count_of(const ShellWord* word) {
   if (!word || !word->unknown.empty()) return std::nullopt;
@@ -71,6 +77,46 @@ std::optional<std::int64_t> count_of(const ShellWord* word) {
     return std::nullopt;
   auto count = std::stoll(digits);
   return count > 0 ? std::optional<std::int64_t>(count) : std::nullopt;
+}
+
+// Options of a launcher, or of a part of it.
+using OptionNames = std::initializer_list<std::string_view>;
+struct Options {
+  const ShellCommand& words;
+  std::size_t first = 0;
+};
+
+// What a launcher's option says: nothing, a number, or something that only a running shell knows.
+struct Said {
+  const ShellWord* word = nullptr;
+  std::optional<std::int64_t> count;
+};
+
+// The first of these options that says a number.
+Said said_by(std::initializer_list<Options> places, OptionNames names) {
+  Said found;
+  for (const auto& [words, first] : places)
+    for (auto i = first; i + 1 < words.size(); ++i) {
+      if (std::ranges::find(names, words[i].text) == names.end()) continue;
+      if (auto count = count_of(&words[i + 1])) return {&words[i + 1], count};
+      if (!found.word) found.word = &words[i + 1];
+    }
+  return found;
+}
+
+// What stands behind one of these programs.
+Options behind(const ShellCommand& words, OptionNames programs) {
+  auto found = std::ranges::find_if(words, [&](const ShellWord& word) {
+    auto slash = word.text.rfind('/');
+    auto name = std::string_view(word.text).substr(slash == std::string::npos ? 0 : slash + 1);
+    return std::ranges::find(programs, name) != programs.end();
+  });
+  return {words, static_cast<std::size_t>(found - words.begin())};
+}
+
+bool is_of_torchrun(const ShellWord& word) {
+  return word.text.ends_with("torchrun") || word.text.starts_with("torch.distributed.") ||
+         word.text.starts_with("--nproc_per_node") || word.text.starts_with("--nproc-per-node");
 }
 
 }  // namespace
@@ -162,24 +208,32 @@ void MegatronFlags::read(const ShellCommand& words, LaunchSettings& launch) {
   }
 }
 
-// Nodes and ranks of each, by torchrun or, without, by Slurm.
+// Nodes and ranks of each, by torchrun or, without, by Slurm or MPI. An option that only a running shell
+// knows leaves them unknown.
 void MegatronFlags::read_ranks(const ShellCommand& launcher, const ShellScript& script) {
   auto batch = separated(script.batch_options);
-  auto find = [&](std::initializer_list<std::string_view> names) {
-    const auto* said = option_of(launcher, names);
-    return count_of(said) ? said : option_of(batch, names);
-  };
-  const ShellWord* ranks = nullptr;
-  for (auto names : {std::initializer_list<std::string_view>{"--nproc_per_node", "--nproc-per-node"},
-                     {"--ntasks-per-node"},
-                     {"--gpus-per-node"},
-                     {"--gres"}})
-    if (!count_of(ranks)) ranks = find(names);
-  const auto* nodes = find({"--nnodes", "--nodes", "-N"});
-  auto of_a_node = count_of(ranks);
-  auto count = nodes ? count_of(nodes) : std::optional<std::int64_t>(1);
-  if (of_a_node && count && *of_a_node * *count <= kLargestWorldSize)
-    ranks_ = Ranks{*of_a_node * *count, ranks->span};
+  auto srun = behind(launcher, {"srun"}), mpi = behind(launcher, {"mpirun", "mpiexec"});
+  auto nodes = said_by({{launcher}}, {"--nnodes"});
+  if (!nodes.count)
+    if (auto of_slurm = said_by({srun, {batch}}, {"--nodes", "-N"}); of_slurm.count || !nodes.word)
+      nodes = of_slurm;
+  if (!nodes.word) nodes.count = 1;
+  auto gpus = said_by({srun, {batch}}, {"--gpus-per-node"});
+  if (!gpus.word) gpus = said_by({srun, {batch}}, {"--gres"});
+  Said each;
+  if (std::ranges::any_of(launcher, is_of_torchrun)) {
+    each = said_by({{launcher}}, {"--nproc_per_node", "--nproc-per-node"});
+    if (!each.count) each = gpus;
+  } else {
+    auto all = said_by({srun, {batch}}, {"--ntasks", "-n"});
+    if (auto of_mpi = said_by({mpi}, {"-n", "-np", "--np"}); of_mpi.word) all = of_mpi;
+    if (all.count && *all.count <= kLargestWorldSize) ranks_ = Ranks{*all.count, all.word->span};
+    if (all.count) return;
+    each = said_by({srun, {batch}}, {"--ntasks-per-node"});
+    if (!all.word && !each.word) each = gpus;
+  }
+  if (each.count && nodes.count && *each.count * *nodes.count <= kLargestWorldSize)
+    ranks_ = Ranks{*each.count * *nodes.count, each.word->span};
 }
 
 const SourceSpan& MegatronFlags::span(std::string_view flag) const {
@@ -187,25 +241,35 @@ const SourceSpan& MegatronFlags::span(std::string_view flag) const {
   return one ? one->span : uses_.find(flag)->second.span;
 }
 
-const ShellWord* MegatronFlags::value(std::string_view flag) const {
+const MegatronFlags::Use* MegatronFlags::use_of(std::string_view flag) const {
   auto use = uses_.find(flag);
-  return use == uses_.end() || use->second.values.empty() ? nullptr : &use->second.values.front();
+  if (use == uses_.end()) return nullptr;
+  asked_.insert(use->first);
+  return &use->second;
+}
+
+std::vector<std::string> MegatronFlags::unread() const {
+  std::vector<std::string> flags;
+  for (const auto& [flag, use] : uses_)
+    if (known_flag(flag) && !asked_.contains(flag)) flags.push_back(flag);
+  return flags;
+}
+
+const ShellWord* MegatronFlags::value(std::string_view flag) const {
+  const auto* use = use_of(flag);
+  return !use || use->values.empty() ? nullptr : &use->values.front();
 }
 
 std::optional<std::string> MegatronFlags::word(std::string_view flag) const {
-  auto use = uses_.find(flag);
-  if (use == uses_.end()) return std::nullopt;
+  const auto* use = use_of(flag);
+  if (!use) return std::nullopt;
   const auto* one = value(flag);
-  if (!one)
-    throw InputError(use->second.span, fmt::format("{} lacks its value", flag), "write it behind the flag");
+  if (!one) throw InputError(use->span, fmt::format("{} lacks its value", flag), "write it behind the flag");
   if (!one->unknown.empty()) {
     auto name = one->unknown.substr(1);
-    bool is_name = !name.empty() &&
-                   name.find_first_not_of(
-                       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0"
-                       "123456789") == std::string::npos &&
-                   (name.front() < '0' || name.front() > '9');
-    throw InputError(one->span.line > 0 ? one->span : use->second.span,
+    bool is_name =
+        !name.empty() && shell::starts_name(name.front()) && std::ranges::all_of(name, shell::is_of_name);
+    throw InputError(one->span.line > 0 ? one->span : use->span,
                      fmt::format("{} is {}, which the script does not set", flag, one->unknown),
                      is_name ? fmt::format("set it at the top: {}=...", name) : "write its value there");
   }

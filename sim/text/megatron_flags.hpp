@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ class MegatronFlags {
   // Of flags that are known.
   explicit MegatronFlags(std::map<std::string, Use, std::less<>> uses) : uses_(std::move(uses)) {}
 
-  [[nodiscard]] bool has(std::string_view flag) const { return uses_.contains(flag); }
+  [[nodiscard]] bool has(std::string_view flag) const { return use_of(flag) != nullptr; }
   // Of a flag that is given.
   [[nodiscard]] const SourceSpan& span(std::string_view flag) const;
   [[nodiscard]] std::optional<std::string> word(std::string_view flag) const;
@@ -40,6 +41,8 @@ class MegatronFlags {
     SourceSpan span;
   };
   [[nodiscard]] const std::optional<Ranks>& ranks() const { return ranks_; }
+  // Flags that are known, and that nothing was asked of.
+  [[nodiscard]] std::vector<std::string> unread() const;
 
  private:
   struct Command {
@@ -49,9 +52,12 @@ class MegatronFlags {
   static std::vector<Command> commands_of(const ShellScript& script);
   void read(const ShellCommand& words, LaunchSettings& launch);
   void read_ranks(const ShellCommand& launcher, const ShellScript& script);
+  // Null: the flag is not given.
+  [[nodiscard]] const Use* use_of(std::string_view flag) const;
   [[nodiscard]] const ShellWord* value(std::string_view flag) const;
 
   std::map<std::string, Use, std::less<>> uses_;
+  mutable std::set<std::string, std::less<>> asked_;
   std::optional<Ranks> ranks_;
 };
 

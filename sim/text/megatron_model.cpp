@@ -161,11 +161,12 @@ class ModelFlags {
     if (flags_.has("--qk-layernorm")) launch_.ignore("--qk-layernorm");
   }
 
-  // arguments.py: with a gate two thirds of 4 x hidden, a multiple of 64.
+  // arguments.py: with --swiglu two thirds of 4 x hidden, a multiple of 64; --quick-geglu's gate changes
+  // none.
   void set_feed_forward() {
     const char* gate = flags_.has("--swiglu") ? "--swiglu" : "--quick-geglu";
     bool is_gated = flags_.has(gate);
-    auto usual = is_gated ? (4 * hidden_ * 2 / 3) / 64 * 64 : 4 * hidden_;
+    auto usual = flags_.has("--swiglu") ? (4 * hidden_ * 2 / 3) / 64 * 64 : 4 * hidden_;
     ffn_ = width("--ffn-hidden-size").value_or(std::max<std::int64_t>(usual, 1));
     put("ffn", ffn_, "--ffn-hidden-size");
     if (is_gated) put("gated", "true", flags_.span(gate));

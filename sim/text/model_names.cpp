@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/model/transformer.hpp"
 #include "sim/text/hugging_face_keys.hpp"
@@ -33,7 +34,7 @@ NameWords words_of(std::string_view written) {
     if (c == '.' || c == '-' || c == '_' || c == ' ')
       words.emplace_back();
     else
-      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      words.back() += lower_case(c);
   }
   std::erase(words, "");
   return words;

@@ -17,14 +17,14 @@ struct ShellWord {
 using ShellCommand = std::vector<ShellWord>;
 
 struct ShellScript {
-  std::vector<ShellCommand> commands;     // in order; bodies of functions and loops once
+  std::vector<ShellCommand> commands;  // in order; bodies of loops once, of functions where they are called
   std::vector<std::string> not_followed;  // "train.sh:12: case"
   std::vector<ShellWord> batch_options;   // of lines "#SBATCH"
 };
 
-// Variables, arrays, defaults (${A:-b}), arithmetic, quotes, continued lines, if. What the script does not
-// set is unknown, and empty in a condition. Throws InputError for quotes and brackets that nothing closes,
-// and for more text than kMostShellText.
+// Variables, arrays, defaults (${A:-b}), arithmetic, quotes, continued lines, if, case, functions. What the
+// script does not set is unknown, and empty in a condition. Throws InputError for quotes and brackets that
+// nothing closes, and for more text than kMostShellText.
 ShellScript read_shell_script(const LoadedText& text);
 
 inline constexpr std::size_t kMostShellText = std::size_t{4} << 20;

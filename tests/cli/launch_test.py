@@ -89,6 +89,8 @@ megatron:
         # A gate: three matrices of 4 x 256 x 2/3 = 682, down to 640, and biases 2 x 640 + 256; RMSNorms: a vector less in nine norms.
         gated = usual + 4 * (3 * H * 640 + 2 * 640 - 8 * H * H - 4 * H) - 9 * H
         self.assertEqual(self.parameters("--swiglu --normalization RMSNorm"), gated)
+        # The same gate in a feed-forward layer of 4h: three matrices of 1,024 and biases 2 x 1,024 + 256.
+        self.assertEqual(self.parameters("--quick-geglu --normalization RMSNorm"), usual + 4 * (4 * H * H + 4 * H) - 9 * H)
         # Without biases: qkv 3h, output h, feed-forward 640 x 2 and h.
         self.assertEqual(self.parameters("--swiglu --normalization RMSNorm --disable-bias-linear"), gated - 4 * (5 * H + 2 * 640))
         # Two groups of queries: keys and values of 64 values in place of 256, with their biases.
@@ -201,12 +203,52 @@ pipeline: {virtual: 2, overlap_p2p: true}
         _, said = self.megatron("", "workload.model=gpt2")
         self.assertIn("train.sh: its model gives way to the command line's, gpt2", said)
 
+    def test_axes_of_what_it_replaces(self):
+        """No axis is left over a section that the script says anew, nor over what is below one of its keys; those of the command line stay."""
+        self.script()
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 1, sequence: 64}\ncluster: {topology: dgx-h100, world_size: 16}\nparallelism: {pipeline: 2}\n"
+                             "pipeline: {schedule: 1f1b}\nsweep: {pipeline.schedule: [1f1b, gpipe], workload.model: [gpt2], ddp.accumulation_steps: [1, 2]}\n")
+        done = self.ok("sweep", "s.yaml", "--megatron-args", "train.sh", "--set", "sweep.workload.model.hidden=[256, 512]", "--json", "-")
+        self.assertEqual(len(json.loads(done.stdout)["points"]), 2)
+        self.assertIn("sweep over pipeline.schedule", done.stderr)
+        self.assertIn("gives way to the command line's sweep over workload.model.hidden (not 256, of train.sh:4:", done.stderr)
+
     def test_what_it_says_of_the_rest(self):
         _, said = self.megatron("--moe-router-dtype fp32 $EXTRA --tensorboard-dir logs")
         self.assertIn("note: train.sh: changes nothing here: --lr, --data-path, --tensorboard-dir\n", said)
         self.assertIn("note: train.sh: simulated as if it were not there: --moe-router-dtype\n", said)
         _, said = self.megatron("--untie-embeddings-and-output-weights $EXTRA")
         self.assertIn("$EXTRA is not set here, and left out", said)
+
+    def test_each_flag_is_read_or_named(self):
+        experts = "--num-experts 8 --moe-ffn-hidden-size 512"
+        for flags, said in [(f"{experts} --moe-expert-capacity-factor 1.25", "simulated as if it were not there: --moe-expert-capacity-factor without expert parallelism\n"),
+                            (f"{experts} --moe-shared-expert-overlap --moe-token-dispatcher-type flex --moe-enable-deepep",
+                             "--data-path, --moe-enable-deepep, --moe-shared-expert-overlap, --moe-token-dispatcher-type\n"),
+                            ("--cp-comm-type a2a p2p", "--data-path, --cp-comm-type\n"), ("--num-query-groups 2", "--data-path, --num-query-groups\n")]:
+            self.assertIn(said, self.megatron(flags)[1], flags)
+        split = f"{experts} --expert-model-parallel-size 2"
+        self.script(f"{split} --moe-token-dispatcher-type alltoall --moe-expert-capacity-factor 1.25")
+        self.assertIn("capacity: 1.25", self.scenario("--megatron-args", "train.sh"))
+        self.script(f"{split} --moe-token-dispatcher-type flex --moe-enable-deepep --moe-expert-capacity-factor -1")
+        made = self.scenario("--megatron-args", "train.sh")
+        self.assertIn("dispatcher: deepep", made)
+        self.assertNotIn("capacity:", made)
+        self.script("--context-parallel-size 2 --cp-comm-type all_gather all_gather")
+        self.assertIn("kind: all_gather", self.scenario("--megatron-args", "train.sh"))
+
+    def test_what_fsdp_shards(self):
+        """Megatron-FSDP shards all since core 0.18, and nothing unless told under its first name."""
+        for flags, lines, said in [("--use-megatron-fsdp", ["strategy: fsdp", "reshard_after_forward: true"], "optim_grads_params, of core 0.18; up to 0.17 it was no_shard"),
+                                   ("--use-custom-fsdp", ["strategy: megatron", "distributed_optimizer: false"], "no_shard, of core 0.13"),
+                                   ("--use-custom-fsdp --data-parallel-sharding-strategy optim_grads", ["strategy: fsdp", "reshard_after_forward: false"], ""),
+                                   ("--use-megatron-fsdp --data-parallel-sharding-strategy optim", ["distributed_optimizer: true"], ""),
+                                   ("--data-parallel-sharding-strategy optim", ["distributed_optimizer: false"], "--data-parallel-sharding-strategy\n")]:
+            with self.subTest(flags):
+                self.assertIn(said, self.megatron(flags)[1])
+                made = self.scenario("--megatron-args", "train.sh")
+                for line in lines:
+                    self.assertIn(line, made)
 
     def test_a_file_of_flags(self):
         self.script(text="--num-layers 2 --hidden-size=64\n--num-attention-heads 4 --seq-length 32\n--max-position-embeddings 32 --vocab-size 128\n--micro-batch-size 1\n")
@@ -219,6 +261,25 @@ pipeline: {virtual: 2, overlap_p2p: true}
                      "#SBATCH --nodes 2\nsrun torchrun --nnodes $SLURM_NNODES --nproc-per-node=8"):
             self.script(text=f"{head} python pretrain_gpt.py {flags}\n")
             self.assertEqual(self.result("--megatron-args", "train.sh")[0]["world_size"], 16, head)
+
+    def test_ranks_that_only_a_running_shell_knows(self):
+        """Of torchrun GPUs of a node stand in for what the script does not set, Slurm's tasks do not; nodes are one where nobody says them."""
+        flags = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 32 --max-position-embeddings 32 --vocab-size 128 --micro-batch-size 1"
+        slurm = "#SBATCH --nodes=4 --ntasks-per-node=1"
+        for head, ranks in [("torchrun --nproc_per_node 8 --nnodes $NNODES", None), ("torchrun --nproc_per_node $GPUS --nnodes 2", None),
+                            ("torchrun --nproc_per_node 8", 8), ("#SBATCH -N4\nsrun torchrun --nproc_per_node 8 --nnodes $NNODES", 32),
+                            (f"{slurm} --gpus-per-node=8\nsrun torchrun --nproc_per_node $GPUS --nnodes 4", 32),
+                            (f"{slurm}\nsrun torchrun --nproc_per_node $GPUS --nnodes 4", None),
+                            ("#SBATCH --ntasks=32 --gpus-per-node=8\nsrun python", 32), ("srun -n16 python", 16), ("mpirun -np 24 python", 24),
+                            ("#SBATCH --nodes=2\nsrun --ntasks $TASKS --gpus-per-node=8 python", None),
+                            ("#SBATCH --gpus-per-node=8\nsrun -N $NODES python", None), ("conda run -n env torchrun --nproc_per_node 8", 8)]:
+            with self.subTest(head):
+                self.script(text=f"{head} pretrain_gpt.py {flags}\n")
+                arguments = ["--megatron-args", "train.sh", "--topology", "dgx-h100", "--json", "-"]
+                if ranks:
+                    self.assertEqual(json.loads(self.ok("simulate", *arguments).stdout)["world_size"], ranks)
+                else:
+                    self.assertIn("--gpus is required", self.run_ddpsim("simulate", *arguments).stderr)
 
 
 class AccelerateTest(LaunchTest):
@@ -252,6 +313,20 @@ class AccelerateTest(LaunchTest):
                 for line in [*expected, "world_size: 8", "dtype: bf16"]:
                     self.assertIn(line, made)
 
+    def test_types_where_no_mixed_precision_is_said(self):
+        """Files of old say fp16; none is float32, unless the command line has a type."""
+        head, typed = "num_processes: 8\n", ("--set", "workload.dtype=bf16")
+        for text, more, line in [("distributed_type: MULTI_GPU\nfp16: true\n", (), "dtype: fp16"), ("distributed_type: MULTI_GPU\nfp16: false\n", (), None),
+                                 ("distributed_type: MULTI_GPU\n", (), None), ("distributed_type: MULTI_GPU\n", typed, "dtype: bf16"),
+                                 ("distributed_type: MULTI_GPU\nfp16: true\nmixed_precision: null\n", (), None),
+                                 ("distributed_type: DEEPSPEED\n", (), "param_dtype: fp32"), ("distributed_type: FSDP\nfp16: yes\n", (), "reduce_dtype: fp16")]:
+            with self.subTest(text):
+                made = self.accelerate(head + text, *more)
+                self.assertIn(line, made) if line else self.assertNotRegex(made, "dtype: (bf|fp)16")
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 256, dtype: bf16}\n")
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\n")
+        self.assertIn("stands instead of the scenario's workload.dtype bf16", self.result("s.yaml", "--accelerate", "acc.yaml")[1])
+
     def test_a_configuration_of_deepspeed(self):
         """Beside the file or the current folder; its "auto" is filled in of gpt2's 768 values."""
         config = {"zero_optimization": {"stage": 2, "reduce_bucket_size": "auto"}, "bf16": {"enabled": "auto"}}
@@ -263,6 +338,10 @@ class AccelerateTest(LaunchTest):
             self.assertIn("strategy: zero2", made)
             self.assertIn("reduce_bucket_size: 589824", made)
             (self.folder / place).unlink()
+        self.write("ds.json", json.dumps({"fp16": {"enabled": True}, "train_batch_size": "auto"}))
+        said = self.result("--accelerate", "sub/acc.yaml", *self.JOB)[1]
+        self.assertIn("note: ds.json:1:22: stands instead of workload.dtype bf16, of sub/acc.yaml:3:18\n", said)
+        self.assertNotIn("scenario", said)
 
     def test_one_command(self):
         self.write("acc.yaml", "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\n")
@@ -274,10 +353,12 @@ class AccelerateTest(LaunchTest):
         self.assertEqual(result["iteration_s"], self.simulate(file="s.yaml")["iteration_s"])
 
     def test_what_it_says_of_the_rest(self):
-        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmain_process_port: 29500\ndynamo_config: {dynamo_backend: INDUCTOR}\n")
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmain_process_port: 29500\nnum_machines: 2\ndynamo_config: {dynamo_backend: INDUCTOR}\n")
         _, said = self.result("--accelerate", "acc.yaml", *self.JOB)
-        self.assertIn("note: acc.yaml: changes nothing here: main_process_port\n", said)
+        self.assertIn("note: acc.yaml: changes nothing here: main_process_port, num_machines (the topology says how many GPUs a node has)\n", said)
         self.assertIn("simulated as if it were not there: dynamo_backend: INDUCTOR", said)
+        self.write("acc.yaml", "distributed_type: MULTI_GPU\nnum_machines: 2\n")
+        self.assertIn("changes nothing here: num_machines (", self.result("--accelerate", "acc.yaml", *self.JOB, "--gpus", "8")[1])
 
 
 class DeepSpeedTest(LaunchTest):
@@ -301,6 +382,26 @@ class DeepSpeedTest(LaunchTest):
         self.assertIn("tensor: 2", made)
         self.assertIn("accumulation_steps: 2", made)
         self.assertNotIn("tensor: 2", self.made({"zero_optimization": {"stage": 2}, "tensor_parallel": {"autotp_size": 0}}))
+
+    def test_it_replaces_what_a_scenario_says(self):
+        """Adam and no offloading are said, too, where the scenario says something else."""
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 256, dtype: bf16}\ncluster: {topology: dgx-h100, world_size: 8}\n"
+                             "strategy: zero2\noptimizer: {kind: muon}\nzero: {offload_optimizer: true}\n")
+        for section, line in [({"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}, "optimizer.kind muon"),
+                              ({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "none"}}}, "zero.offload_optimizer true"),
+                              ({"zero_optimization": {"stage": 2, "offload_optimizer": {"pin_memory": True}}}, "zero.offload_optimizer true")]:
+            self.write("ds.json", json.dumps({"zero_optimization": {"stage": 2}, "bf16": {"enabled": True}, **section}))
+            done = self.ok("simulate", "s.yaml", "--ds-config", "ds.json")
+            self.assertRegex(done.stderr, f"stands instead of the scenario's .*{line}")
+
+    def test_numbers_that_are_zero(self):
+        for zero in ("0", "0.0", "0e0"):
+            self.write("ds.json", '{"gradient_clipping": %s, "optimizer": {"type": "SGD", "params": {"momentum": %s}}}' % (zero, zero))
+            self.assertNotIn("gradient_clipping\n", re.findall("simulated as if it were not there.*\n", self.result("--ds-config", "ds.json", *self.JOB)[1]))
+            self.assertIn("kind: sgd", self.scenario("--ds-config", "ds.json", *self.JOB))
+        self.write("ds.json", '{"gradient_clipping": 1.0, "optimizer": {"type": "SGD", "params": {"momentum": 0.9}}}')
+        self.assertIn("simulated as if it were not there: gradient_clipping\n", self.result("--ds-config", "ds.json", *self.JOB)[1])
+        self.assertIn("kind: momentum", self.scenario("--ds-config", "ds.json", *self.JOB))
 
     def test_nothing_is_kept_where_zero_may_be(self):
         """Stage 3 that keeps nothing gathers what it released again for the backward pass, and gpt2's token embedding of 38,597,376

@@ -527,6 +527,20 @@ class ImportTest(TopologyTest):
         self.write("hand.yaml", node.replace("{kind: rail_optimized, nodes_per_leaf: 32, network: infiniband}", "{kind: fat_tree, nodes_per_leaf: 4, network: infiniband}"))
         costs = [self.ok("topology", "costs", file, "--world-size", "64", "--bytes", "64MiB", "--csv", "-").stdout for file in ("sub/cluster.yaml", "hand.yaml")]
         self.assertEqual(*costs)
+        self.assertIn("the fabric of dgx-h100 has a leaf for each rail", done.stderr)
+        self.assertIn("does not say: as many as down", done.stderr)
+
+    def test_uplinks_of_slurm_s_switches(self):
+        """As those of the nodes' own fabric; one switch has none."""
+        self.write("node.yaml", (cli.SOURCE_ROOT / "topologies/dgx-h100.yaml").read_text().replace("../calibrations", f"{cli.SOURCE_ROOT}/calibrations").replace(
+            "{kind: rail_optimized, nodes_per_leaf: 32,", "{kind: fat_tree, nodes_per_leaf: 32, oversubscription: 3,"))
+        self.write("topology.conf", "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=top Switches=a,b\n")
+        done = self.ok("topology", "import", "topology.conf", "--node", "node.yaml", "--out", "-")
+        self.assertIn("oversubscription: 3", done.stdout)
+        self.assertIn("does not say: one for 3 down, as those of node.yaml", done.stderr)
+        self.assertNotIn("rail", done.stderr)
+        self.write("topology.conf", "SwitchName=a Nodes=n[0-3]\n")
+        self.assertNotIn("upwards", self.ok("topology", "import", "topology.conf", "--node", "node.yaml", "--out", "-").stderr)
 
     def test_to_standard_output(self):
         """The same bytes as in a file, and what the command knows of the CPU and of PCIe is in them."""

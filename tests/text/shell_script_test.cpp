@@ -42,6 +42,8 @@ TEST(ShellScript, Arrays) {
 TEST(ShellScript, Arithmetic) {
   EXPECT_THAT(words("N=2\nrun $((8*N)) $(($N * (3 + 4) - 7 / 2 % 2)) $(( ${N} ))"),
               ElementsAre("run", "16", "13", "2"));
+  EXPECT_THAT(words("N=010\nrun $((010)) $((0x1F)) $((N)) $((08)) $(( $1 + 1 )) $((${1} * 2)) $((1 * 8))"),
+              ElementsAre("run", "8", "31", "8", "<$((08))>", "<$1>", "<$1>", "8"));
   EXPECT_THAT(words("run $((8*N)) $((1/0)) $((9223372036854775807 + 1))"),
               ElementsAre("run", "<$N>", "<$((1/0))>", "<$((9223372036854775807 + 1))>"));
 }
@@ -122,7 +124,65 @@ TEST(ShellScript, LoopsThatNeverRun) {
 TEST(ShellScript, BodiesOnce) {
   EXPECT_THAT(words("go() {\n run --a\n}\nfor N in 1 2; do run --n $N; done"),
               ElementsAre("run", "--n", "<$N>"));
-  EXPECT_EQ(read("go() {\n run --a\n}\n").commands.size(), 2U);  // `go` and its body
+}
+
+// As bash does: a definition changes nothing until it is called.
+TEST(ShellScript, Functions) {
+  std::string sets = "TP=2\nsetup() {\n TP=8\n}\n";
+  EXPECT_EQ(read("go() {\n run --a\n}\n").commands.size(), 0U);
+  EXPECT_THAT(words(sets + "run $TP"), ElementsAre("run", "2"));
+  EXPECT_THAT(words(sets + "setup\nrun $TP"), ElementsAre("run", "8"));
+  EXPECT_THAT(words(sets + "[ $TP = 1 ] && setup\nrun $TP"), ElementsAre("run", "2"));
+  EXPECT_THAT(words("function go {\n run $1 \"$@\" $# ${3:-no} $3;\n}\ngo a 'b c'"),
+              ElementsAre("run", "a", "a", "b c", "2", "no"));
+  EXPECT_THAT(words("go() { shift; run $1; }\ngo a b"), ElementsAre("run", "b"));
+  EXPECT_THAT(words("go() { run ${1:-8}; }\ngo \"$@\""), ElementsAre("run", "8"));
+  EXPECT_THAT(words("A=1\ngo()\n{ local A=2; B=3; }\ngo\nrun $A $B"), ElementsAre("run", "1", "3"));
+  EXPECT_THAT(words("A=1\ngo() ( A=2; run $A )\ngo"), ElementsAre("run", "2"));
+  EXPECT_THAT(words("go() { if [ \"$1\" = x ]; then return 1; fi; A=2; }\nA=1\ngo x || B=3\nrun $A $B"),
+              ElementsAre("run", "1", "3"));
+  EXPECT_THAT(words("f() { echo f; }\nexport -f f\ng() { f; run g; }\ng"), ElementsAre("run", "g"));
+  EXPECT_THAT(read("f() { f; }\nf\n").not_followed, ElementsAre("job.sh:1: f, called too deeply"));
+  EXPECT_THAT(words("f() { : ${A:=1}; }\nrun $A"), ElementsAre("run", "<$A>"));
+}
+
+// { } and ( ) run by what stands before them; what ( ) sets is gone behind it.
+TEST(ShellScript, Groups) {
+  EXPECT_THAT(words("A=1\n[ $A = 2 ] && { A=3; B=4; }\nrun $A $B"), ElementsAre("run", "1", "<$B>"));
+  EXPECT_THAT(words("A=1\n[ $A = 2 ] || { A=3; B=4; }\nrun $A $B"), ElementsAre("run", "3", "4"));
+  EXPECT_THAT(words("A=1\n{ [ $A = 2 ]; } && A=3 || { A=4; }\nrun $A"), ElementsAre("run", "4"));
+  EXPECT_THAT(words("A=1\n( A=2; run $A )"), ElementsAre("run", "2"));
+  EXPECT_THAT(words("A=1\n( A=2 )\nrun $A"), ElementsAre("run", "1"));
+  EXPECT_THAT(words("A=1\n[ $A = 2 ] && ( run no )\nrun $A"), ElementsAre("run", "1"));
+  EXPECT_EQ(read("[ 1 = 2 ] && ( run no )\n[ 1 = 2 ] && { run no; }").commands.size(), 0U);
+  EXPECT_THAT(words("! ( [ 1 = 2 ] ) && A=2\nrun $A"), ElementsAre("run", "2"));
+  EXPECT_THAT(words("run a > >(tee log) 2>&1"), ElementsAre("run", "a"));
+  auto skipped = read(
+      "[ 1 = 2 ] && for N in 1 2; do run $N; done\nfalse && while true; do run; done\n"
+      "if false; then for M in 1; do run; done; fi\nN=3\ngo $N $M");
+  EXPECT_THAT(skipped.not_followed, ElementsAre());
+  EXPECT_EQ(skipped.commands.size(), 1U);
+  EXPECT_EQ(skipped.commands.back()[1].text, "3");
+}
+
+TEST(ShellScript, Patterns) {
+  auto fits = [](const std::string& condition) {
+    return words("A=llama-70b\nB='*'\n" + condition + " && X=yes || X=no\nrun $X").back() == "yes";
+  };
+  for (const char* yes :
+       {"[[ $A == llama* ]]", "[[ $A = *-70? ]]", "[[ $A == *[0-9]b ]]", "[[ $A != gpt* ]]", "[[ $A == $B ]]",
+        "[[ $A == *\"70b\" ]]", "[[ ( $A == x || $A == l* ) && -n $A ]]", "! [[ $A == gpt* ]]",
+        "[[ ! $A == gpt* && 010 -eq 8 ]]", "[ $A = x -o $A = llama-70b ]"})
+    EXPECT_TRUE(fits(yes)) << yes;
+  for (const char* no :
+       {"[[ $A == \"llama*\" ]]", "[[ $A == 'l'\\* ]]", "[[ $A == \"$B\" ]]", "[ $A = llama* ]",
+        "[[ $A == l* && $A == x ]]", "[[ $A =~ l.* ]]", "[[ $A == @(x|l*) ]]"})
+    EXPECT_FALSE(fits(no)) << no;
+  auto of = [](const std::string& pattern) {
+    return words("M=7B\ncase $M in " + pattern + ") L=1 ;; *) L=2 ;; esac\nrun $L").back();
+  };
+  for (const char* one : {"?B", "[0-9]*", "x|*B", "\"7\"B", "(7*"}) EXPECT_EQ(of(one), "1") << one;
+  for (const char* two : {"\"?B\"", "[a-z]*", "'7*'", "7\\*"}) EXPECT_EQ(of(two), "2") << two;
 }
 
 TEST(ShellScript, WhatIsNoCommand) {
@@ -150,6 +210,7 @@ TEST(ShellScript, Broken) {
   EXPECT_EQ(error("run 'a"), "job.sh:1:5: nothing closes this quote; add a ' at its end");
   EXPECT_EQ(error("A=1\nrun \"a"), "job.sh:2:5: nothing closes this quote; add a \" at its end");
   EXPECT_EQ(error("A=(1\n"), "job.sh:1:3: nothing closes this bracket; add a ) at its end");
+  EXPECT_EQ(error("[[ -n $A\n"), "job.sh:1:1: nothing closes this bracket; add a ]] at its end");
   EXPECT_EQ(error("run ${A"), "job.sh:1:5: nothing closes this bracket; add a } at its end");
   std::string doubles = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 40; ++i) doubles += "A=$A$A\n";

@@ -56,5 +56,27 @@ TEST(ImportSlurm, Pods) {
   EXPECT_EQ(read("SwitchName=one Nodes=n[0-6]\n").levels, 1);
 }
 
+TEST(ImportSlurm, Refusals) {
+  auto refused = [](const std::string& text) { return input_error([&] { read(text); }); };
+  for (auto [text, message] : std::vector<std::pair<std::string, std::string>>{
+           {"# nothing\n", "no line begins with SwitchName="},
+           {"SwitchName=a Nodes\n", "'Nodes' is no KEY=VALUE"},
+           {"Nodes=n[0-3]\n", "a line without SwitchName"},
+           {"SwitchName= Nodes=n0\n", "a line without SwitchName"},
+           {"SwitchName=a\n", "switch a has nothing below it"},
+           {"SwitchName=a Nodes=n0 Switches=b\n", "switch a has nodes and switches below it"},
+           {"SwitchName=a Nodes=n0\nSwitchName=a Nodes=n1\n", "switch a stands there twice"},
+           {"SwitchName=a Nodes=n[0-3],n2\n", "n2 is below two switches"},
+           {"SwitchName=a Switches=b\n", "there is no line of switch b"},
+           {"SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "every switch is below another one"},
+           {"SwitchName=t Switches=a,p\nSwitchName=p Switches=b\nSwitchName=a Nodes=n0\nSwitchName=b "
+            "Nodes=n1\n",
+            "below t some switches have 1 levels and some 2"}})
+    EXPECT_THAT(refused(text), ::testing::HasSubstr(message)) << text;
+  for (const char* list :
+       {"", "a,,b", "n[0-", "n]0[", "n[3-1]", "n[a-b]", "n[]", "n[1-2][3-4]", "n[1-1234567890]"})
+    EXPECT_THAT(input_error([&] { hosts(list); }), ::testing::HasSubstr("is no list of hosts")) << list;
+}
+
 }  // namespace
 }  // namespace ddpsim::testing

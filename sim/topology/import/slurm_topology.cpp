@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/letter_case.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -20,13 +21,6 @@ struct Switch {
   SourceSpan place;
   std::vector<std::string> nodes, switches;  // one of the two is empty
 };
-
-// As Slurm compares keys.
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
@@ -126,7 +120,7 @@ class TreeReader {
       if (equals == std::string::npos)
         throw InputError(word.span, fmt::format("'{}' is no KEY=VALUE", word.text),
                          "lines are SwitchName=leaf0 Nodes=node[01-16]");
-      auto key = lower(word.text.substr(0, equals));
+      auto key = lower_case(word.text.substr(0, equals));
       auto length = static_cast<int>(word.text.size() - equals) - 1;
       Located value{word.text.substr(equals + 1),
                     word.span.part(static_cast<int>(equals) + 1, std::max(1, length))};

@@ -2,21 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <utility>
 
+#include "sim/base/letter_case.hpp"
+
 namespace ddpsim::pytorch_profiler {
 namespace {
-
-// Without what PyTorch puts around it: "_all_gather_base" and "allgather_base" are both "allgatherbase".
-std::string letters(std::string_view name) {
-  std::string kept;
-  for (char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c)))
-      kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return kept;
-}
 
 constexpr std::array kKinds{
     std::pair{std::string_view("allreduce"), CollectiveKind::all_reduce},
@@ -30,14 +22,14 @@ constexpr std::array kKinds{
 std::optional<CollectiveKind> collective_of_kernel(std::string_view name) {
   name = name.substr(0, name.find('('));
   if (!name.starts_with("nccl") || name.find("Kernel") == std::string_view::npos) return std::nullopt;
-  auto word = letters(name);
+  auto word = letters_of(name);
   for (const auto& [part, kind] : kKinds)
     if (word.find(part) != std::string::npos) return kind;
   return CollectiveKind::other;
 }
 
 std::optional<CollectiveKind> collective_of_call(std::string_view name) {
-  auto word = letters(name.substr(name.rfind(':') + 1));
+  auto word = letters_of(name.substr(name.rfind(':') + 1));
   for (const auto& [start, kind] : kKinds)
     if (word.starts_with(start)) return kind;
   return std::nullopt;
