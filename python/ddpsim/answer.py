@@ -23,6 +23,6 @@ class Answer(Generic[Core]):
         return self._core.to_json()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a dictionary (docs/formats.md has every key)."""
+        """The same as a dictionary (docs/reference/results.md has every key)."""
         parsed: dict[str, Any] = json.loads(self.to_json())
         return parsed

@@ -7,7 +7,7 @@
 namespace ddpsim {
 
 struct Note {
-  std::string code;  // stable: "table-extrapolated"; docs/formats.md lists them
+  std::string code;  // stable: "table-extrapolated"; docs/reference/results.md lists them
   std::string text;  // one line
 
   auto operator<=>(const Note&) const = default;

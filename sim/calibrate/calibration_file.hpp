@@ -1,6 +1,6 @@
 #pragma once
-// Writes calibration files (docs/formats.md): the curves and lines of a class of machines, and what they were
-// fitted to.
+// Writes calibration files (docs/reference/measured.md): the curves and lines of a class of machines, and
+// what they were fitted to.
 #include <string>
 #include <vector>
 

@@ -17,7 +17,7 @@ struct JudgedTable {
   Judgement judgement;
 };
 
-// {"curves": [...], "lines": [...], "tables": [{..., "points": [...]}]} (docs/formats.md).
+// {"curves": [...], "lines": [...], "tables": [{..., "points": [...]}]} (docs/reference/measured.md).
 std::string calibration_json(const nccl::Calibration& calibration, const std::vector<JudgedTable>& tables);
 
 }  // namespace ddpsim::calibrate

@@ -1,5 +1,6 @@
 #pragma once
-// Measured times of collectives, as other programs write them (docs/formats.md, "Measured tables").
+// Measured times of collectives, as other programs write them (docs/reference/measured.md, "Measured
+// tables").
 #include <optional>
 #include <string>
 #include <vector>

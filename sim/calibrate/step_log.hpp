@@ -1,7 +1,7 @@
 #pragma once
 // How long a step takes by the log of the program that trained: Megatron-LM's and DeepSpeed's lines,
 // torchtitan's, nanoGPT's and those of Hugging Face's Trainer, recognised by their words, behind whatever a
-// launcher puts before them. docs/formats.md has the lines.
+// launcher puts before them. docs/reference/measured.md has the lines.
 #include <string>
 #include <string_view>
 #include <vector>

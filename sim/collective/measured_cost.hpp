@@ -79,10 +79,10 @@ struct MeasuredTable {
 // table-units).
 std::vector<Note> table_notes(const MeasuredTable& table);
 
-// Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
-// "# backend: nccl", "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally operation
-// (else all are all-reduces), std_s and queued_s (empty where it was not measured). Throws InputError with
-// the place and a hint.
+// Reads an all-reduce table (docs/reference/measured.md): "# ddpsim-allreduce: 1", "# world_size: N",
+// optionally "# backend: nccl", "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally
+// operation (else all are all-reduces), std_s and queued_s (empty where it was not measured). Throws
+// InputError with the place and a hint.
 MeasuredTable read_measured_table(const std::string& path);
 
 }  // namespace ddpsim

@@ -1,6 +1,7 @@
 #pragma once
-// What a framework of an era reaches of a GPU's data sheet: a file of software/ (docs/formats.md,
-// "Software"). The law that uses it: docs/model.md, "Compute times by law".
+// What a framework of an era reaches of a GPU's data sheet: a file of software/
+// (docs/reference/gpu-model-software.md, "Software"). The law that uses it: docs/model.md, "Compute times by
+// law".
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 // What is known of the numbers that nobody measured for a job: how far, by kind of job, published times were
-// from predicted ones. An evidence file (docs/formats.md) has the figures; which classes there are stands
-// here.
+// from predicted ones. An evidence file (docs/reference/measured.md) has the figures; which classes there are
+// stands here.
 #include <array>
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// What a GPU can do: a file of gpus/ (docs/formats.md, "GPU").
+// What a GPU can do: a file of gpus/ (docs/reference/gpu-model-software.md, "GPU").
 #include <map>
 #include <string>
 #include <vector>

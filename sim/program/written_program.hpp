@@ -1,6 +1,6 @@
 #pragma once
-// Programs as text (docs/formats.md, "Programs"): what a strategy does, written by hand, by `ddpsim program`,
-// or by whoever recorded a step.
+// Programs as text (docs/reference/traces.md, "Programs"): what a strategy does, written by hand, by `ddpsim
+// program`, or by whoever recorded a step.
 #include <cstdint>
 #include <map>
 #include <optional>

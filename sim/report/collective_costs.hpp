@@ -1,5 +1,5 @@
 #pragma once
-// What collectives cost, as a table, JSON or CSV (docs/formats.md, "What collectives cost").
+// What collectives cost, as a table, JSON or CSV (docs/reference/measured.md, "What collectives cost").
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Results as JSON. The keys and their order are stable (docs/formats.md); the same input gives the same
-// bytes.
+// Results as JSON. The keys and their order are stable (docs/reference/results.md); the same input gives the
+// same bytes.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What `ddpsim topology` shows, as JSON or CSV (docs/formats.md, "Tables of a topology").
+// What `ddpsim topology` shows, as JSON or CSV (docs/reference/topology.md, "Tables of a topology").
 #include <optional>
 #include <string>
 #include <vector>

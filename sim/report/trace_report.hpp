@@ -1,5 +1,5 @@
 #pragma once
-// What `ddpsim trace show` shows, as JSON or CSV (docs/formats.md, "Layer trace").
+// What `ddpsim trace show` shows, as JSON or CSV (docs/reference/traces.md, "Layer trace").
 #include <optional>
 #include <string>
 #include <vector>

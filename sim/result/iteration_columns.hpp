@@ -1,5 +1,5 @@
 #pragma once
-// The columns of an iteration, and of what it consists of (docs/formats.md says what each means).
+// The columns of an iteration, and of what it consists of (docs/reference/results.md says what each means).
 #include "sim/result/columns.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/result/sweep_result.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 // The numbers of one iteration, computed from its timeline. Their names and units are the result keys of
-// docs/formats.md.
+// docs/reference/results.md.
 #include <array>
 #include <functional>
 #include <memory>

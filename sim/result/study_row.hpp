@@ -1,6 +1,6 @@
 #pragma once
 // What a file of a study's results has: a line of JSON about the study, and one a finished point
-// (docs/formats.md, "Results of a study").
+// (docs/reference/results.md, "Results of a study").
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// kernels/attention.yaml: what share of a GPU's peak each attention kernel reaches (docs/formats.md,
-// "Attention kernels").
+// kernels/attention.yaml: what share of a GPU's peak each attention kernel reaches
+// (docs/reference/gpu-model-software.md, "Attention kernels").
 #include <string>
 #include <string_view>
 #include <vector>

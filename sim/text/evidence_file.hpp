@@ -7,8 +7,8 @@
 
 namespace ddpsim {
 
-// A file of evidence/ (docs/formats.md, "Evidence"); what it says replaces what `known` says. Throws
-// InputError.
+// A file of evidence/ (docs/reference/measured.md, "Evidence"); what it says replaces what `known` says.
+// Throws InputError.
 Evidence read_evidence(const std::string& path, Evidence known = {});
 // The same of the section `evidence` of a file, which has no kind and no name.
 Evidence read_evidence_section(const config::Value& section, Evidence known);

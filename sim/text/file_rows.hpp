@@ -1,5 +1,5 @@
 #pragma once
-// The keys of files, for what is derived from them: docs/formats.md is held to these.
+// The keys of files, for what is derived from them: docs/reference is held to these.
 #include "sim/keys/table.hpp"
 
 namespace ddpsim::file_rows {

@@ -1,5 +1,5 @@
 #pragma once
-// Transformers as Hugging Face publishes them: config.json (docs/formats.md, "config.json").
+// Transformers as Hugging Face publishes them: config.json (docs/reference/launch.md, "config.json").
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Model files (docs/formats.md, "Model").
+// Model files (docs/reference/gpu-model-software.md, "Model").
 #include <string>
 
 #include "sim/compute/model_layers.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Calibration files (docs/formats.md): what curves a topology's all-reduces follow.
+// Calibration files (docs/reference/measured.md): what curves a topology's all-reduces follow.
 #include <string>
 
 #include "sim/nccl/cost_model.hpp"

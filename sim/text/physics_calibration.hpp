@@ -1,5 +1,5 @@
 #pragma once
-// Files of calibrated interference (docs/formats.md), which scenarios name as physics.calibration.
+// Files of calibrated interference (docs/reference/measured.md), which scenarios name as physics.calibration.
 #include <optional>
 #include <string>
 

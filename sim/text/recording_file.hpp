@@ -1,5 +1,5 @@
 #pragma once
-// Reads recordings (docs/formats.md, "Recordings"), plain or gzip.
+// Reads recordings (docs/reference/traces.md, "Recordings"), plain or gzip.
 #include <string>
 
 #include "sim/trace/recording.hpp"

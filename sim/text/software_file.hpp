@@ -1,5 +1,5 @@
 #pragma once
-// `kind: software` files (docs/formats.md, "Software").
+// `kind: software` files (docs/reference/gpu-model-software.md, "Software").
 #include <string>
 #include <string_view>
 #include <vector>

@@ -12,7 +12,7 @@ namespace ddpsim {
 // scenario.
 using TopologyChanges = std::vector<config::Entry>;
 
-// Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
+// Reads a topology file (docs/reference/topology.md). Throws InputError with the place and a hint.
 std::shared_ptr<const Topology> read_topology(const std::string& path, const TopologyChanges& changes = {});
 
 }  // namespace ddpsim

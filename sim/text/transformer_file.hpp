@@ -1,5 +1,5 @@
 #pragma once
-// Transformers by their sizes: `kind: transformer` maps (docs/formats.md, "Model").
+// Transformers by their sizes: `kind: transformer` maps (docs/reference/gpu-model-software.md, "Model").
 #include <string>
 
 #include "sim/config/value.hpp"

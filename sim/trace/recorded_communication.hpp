@@ -1,6 +1,6 @@
 #pragma once
 // The collectives of a training step as somebody's profiler saw them on one rank, and their file
-// (docs/formats.md, "Recorded collectives").
+// (docs/reference/traces.md, "Recorded collectives").
 #include <optional>
 #include <string>
 #include <vector>

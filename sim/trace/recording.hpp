@@ -1,6 +1,6 @@
 #pragma once
-// One training step of a PyTorch script as one rank of a job, as `ddpsim record` writes it (docs/formats.md,
-// "Recordings"): what the host issued, in its order.
+// One training step of a PyTorch script as one rank of a job, as `ddpsim record` writes it
+// (docs/reference/traces.md, "Recordings"): what the host issued, in its order.
 #include <cstdint>
 #include <memory>
 #include <optional>

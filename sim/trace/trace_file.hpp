@@ -1,5 +1,5 @@
 #pragma once
-// The layer-trace file (docs/formats.md): reader and writer.
+// The layer-trace file (docs/reference/traces.md): reader and writer.
 //
 // Comment lines are "# key: value" with a known key, at most once each, or free text, kept as
 // TraceMetadata::notes. Free text is a comment without a ':' or with blanks before its first ':'; a single

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/formats.md's columns of values and defaults are the program's, and every link between pages leads somewhere."""
+"""The columns of values and defaults in docs/reference are the program's, every link between pages leads somewhere, and no page has too many words."""
 import re
 import subprocess
 import sys
@@ -8,14 +8,44 @@ from pathlib import Path
 import ddpsim_cli as cli
 
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-QUOTED = re.compile(r'docs/(model|formats)\.md[,"]? \(?"([^"\n]+)"')
+QUOTED = re.compile(r'docs/(model|reference/[\w-]+)\.md[,"]? \(?"([^"\n]+)"')
+REFERENCE = sorted((cli.SOURCE_ROOT / "docs/reference").glob("*.md"))
+SCENARIO = cli.SOURCE_ROOT / "docs/reference/scenario.md"
+# As `wc -w` counts them. A page that outgrows its row loses words first: all together shall have 45,000.
+MOST_WORDS = {
+    "README.md": 2600,
+    "docs/accuracy.md": 23500,
+    "docs/architecture.md": 4200,
+    "docs/guide/coursework.md": 2000,
+    "docs/guide/record.md": 2000,
+    "docs/guide/research.md": 2300,
+    "docs/guide/which-method.md": 2100,
+    "docs/guide/your-cluster.md": 2600,
+    "docs/guide/your-measurements.md": 2000,
+    "docs/guide/your-own-job.md": 3600,
+    "docs/model.md": 17800,
+    "docs/reference/gpu-model-software.md": 1790,
+    "docs/reference/index.md": 170,
+    "docs/reference/launch.md": 910,
+    "docs/reference/measured.md": 1350,
+    "docs/reference/results.md": 1660,
+    "docs/reference/scenario.md": 4250,
+    "docs/reference/topology.md": 1480,
+    "docs/reference/traces.md": 1390,
+    "docs/validation.md": 8000,
+}
+
+
+def anchor_of(heading):
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def anchors(page):
-    """As GitHub makes them of headings, and those of the page's own."""
+    """Those of headings, and the page's own."""
     text = CODE.sub("", page.read_text())
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
+    return {anchor_of(heading) for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
 
 
 class KeysTest(cli.CliTest):
@@ -23,22 +53,23 @@ class KeysTest(cli.CliTest):
         command = [sys.executable, "-B", cli.SOURCE_ROOT / "scripts/docs-keys", "--ddpsim", cli.BINARY, *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=cli.TIMEOUT_S, check=False)
 
-    def test_the_page_says_what_the_program_does(self):
+    def test_the_pages_say_what_the_program_does(self):
         done = self.keys("--check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_finds_and_corrects_what_the_page_says_otherwise(self):
-        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
-        row = "| `parameter_server.servers` | integer 1 to 1048576 | 1 | each"
-        for wrong in (row.replace(" | 1 | ", " | 2 | "), row.replace("integer 1 to 1048576", "bool")):
+        text = SCENARIO.read_text()
+        row = "| `parameter_server.servers` | integer 1-1048576 | 1 | each"
+        for wrong in (row.replace(" | 1 | ", " | 2 | "), row.replace("integer 1-1048576", "bool")):
             with self.subTest(wrong):
-                page = self.write("formats.md", text.replace(row, wrong))
+                self.assertIn(row, text)
+                page = self.write("scenario.md", text.replace(row, wrong))
                 self.assertEqual(self.keys("--check", "--page", page).returncode, 1)
                 self.assertEqual(self.keys("--page", page).returncode, 0)
                 self.assertEqual(page.read_text(), text)
 
     def test_most_keys_have_generated_columns(self):
-        page = self.write("formats.md", re.sub(r"^(\| `[^|]*) \| .*? \| .*? \| ", r"\1 | ? | ? | ", (cli.SOURCE_ROOT / "docs/formats.md").read_text(), flags=re.MULTILINE))
+        page = self.write("scenario.md", re.sub(r"^(\| `[^|]*) \| .*? \| .*? \| ", r"\1 | ? | ? | ", SCENARIO.read_text(), flags=re.MULTILINE))
         self.assertEqual(self.keys("--page", page).returncode, 0)
         rows = [line for line in page.read_text().splitlines() if re.match(r"\| `[a-z_]+\.[a-z_.]+`", line)]
         self.assertGreater(sum(" | ? | " not in row for row in rows), 120)
@@ -49,11 +80,26 @@ class NotesTest(cli.CliTest):
 
     def test_every_note_has_its_line(self):
         """A note is written as its code and its text; of programs' names the text is no sentence but what they are for."""
-        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
-        text = text[text.index("### Notes"):text.index("### Page of a sweep")]
+        text = (cli.SOURCE_ROOT / "docs/reference/results.md").read_text()
+        text = text[text.index("## Notes"):text.index("## Exit codes")]
         codes = {code for file in (cli.SOURCE_ROOT / "sim").rglob("*.cpp") for code in self.CODE_AND_TEXT.findall(file.read_text())}
         self.assertGreater(len(codes), 50)
         self.assertEqual({code for code in codes if f"`{code}`" not in text and not code.startswith("ddpsim-")}, set())
+
+
+class WordsTest(cli.CliTest):
+    def test_no_page_has_too_many(self):
+        pages = [cli.SOURCE_ROOT / "README.md", *(cli.SOURCE_ROOT / "docs").rglob("*.md")]
+        words = {str(page.relative_to(cli.SOURCE_ROOT)): len(page.read_text().split()) for page in pages}
+        self.assertEqual(set(words), set(MOST_WORDS))
+        self.assertEqual({page: count for page, count in words.items() if count > MOST_WORDS[page]}, {})
+
+    def test_the_reference_has_contents_where_it_is_long(self):
+        for page in REFERENCE:
+            with self.subTest(page.name):
+                head, *sections = re.split(r"^## ", CODE.sub("", page.read_text()), flags=re.MULTILINE)
+                if len(sections) > 4:
+                    self.assertEqual([anchor for anchor in map(anchor_of, [section.partition("\n")[0] for section in sections]) if f"(#{anchor})" not in head], [])
 
 
 class LinksTest(cli.CliTest):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the machine refuses - a standard stream, memory, processes, room on the disk - is reported for what it is: no crash, the exit code
-of docs/formats.md, nothing half written, and what could be computed is there.
+of docs/reference/results.md, nothing half written, and what could be computed is there.
 
 Not tested under AddressSanitizer: too little memory. Its shadow takes terabytes of address space, and its allocator ends the program
 where others throw; what is thrown then is tested in every build (ForkedWorkers.ATaskWithoutMemoryIsLost,

@@ -19,9 +19,9 @@ class SchemaTest(cli.CliTest):
         self.schema = json.loads(self.ok("schema").stdout)
 
     def test_every_key_is_documented(self):
-        """docs/formats.md has the whole key, or a line with its last word and the section's, or the kind of value it is part of. What the
+        """docs/reference has the whole key, or a line with its last word and the section's, or the kind of value it is part of. What the
         line says of it: docs_test.py."""
-        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
+        text = "\n".join(page.read_text() for page in (cli.SOURCE_ROOT / "docs/reference").glob("*.md"))
         kinds = {"observed": "distribution"}
 
         def is_there(path):

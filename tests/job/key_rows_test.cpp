@@ -49,7 +49,7 @@ TEST(JobRows, AreReadAsTheTableSays) {
   EXPECT_GT(rows.refused, 3000);
   EXPECT_GT(rows.accepted, 400);
   EXPECT_GT(rows.defaults, 110);
-  // docs/formats.md holds the others.
+  // docs/reference/scenario.md holds the others.
   std::istringstream all(rows.lines);
   std::string in_lists;
   for (std::string line; std::getline(all, line);)

@@ -1,5 +1,6 @@
 #include "sim/result/columns.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -45,7 +46,8 @@ TEST(Columns, CsvHasWhatSomeRowSays) {
 
 TEST(Columns, EveryKeyIsInTheDocs) {
   std::ostringstream text;
-  text << std::ifstream(DDPSIM_SOURCE_DIR "/docs/formats.md").rdbuf();
+  for (const auto& page : std::filesystem::directory_iterator(DDPSIM_SOURCE_DIR "/docs/reference"))
+    text << std::ifstream(page.path()).rdbuf();
   for (const auto& column : kPointColumns) {
     if (column.in == kTables) continue;
     EXPECT_THAT(text.str(), ::testing::HasSubstr(std::string(column.key)));

@@ -1,8 +1,9 @@
-// Keys of files that are read by rows: docs/formats.md holds each, its words and its constant default, and
+// Keys of files that are read by rows: docs/reference holds each, its words and its constant default, and
 // each is read as its row says.
 #include "sim/text/file_rows.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -23,22 +24,24 @@ struct Documented {
   std::string keys, values, usual, meaning;
 };
 
-// The lines of the key tables below a heading, up to the next.
+// The lines of the key tables below a heading of docs/reference, up to the next.
 std::vector<Documented> tables_below(const std::string& heading) {
-  std::ifstream file(DDPSIM_SOURCE_DIR "/docs/formats.md");
   std::vector<Documented> lines;
-  bool is_below = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("#")) is_below = line == heading;
-    if (!is_below || !line.starts_with("| `")) continue;
-    std::vector<std::string> cells;
-    for (std::size_t at = 2; at < line.size();) {
-      auto end = std::min(line.find(" | ", at), line.size());
-      cells.push_back(line.substr(at, end - at));
-      at = end + 3;
+  for (const auto& page : std::filesystem::directory_iterator(DDPSIM_SOURCE_DIR "/docs/reference")) {
+    std::ifstream file(page.path());
+    bool is_below = false;
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("#")) is_below = line == heading;
+      if (!is_below || !line.starts_with("| `")) continue;
+      std::vector<std::string> cells;
+      for (std::size_t at = 2; at < line.size();) {
+        auto end = std::min(line.find(" | ", at), line.size());
+        cells.push_back(line.substr(at, end - at));
+        at = end + 3;
+      }
+      cells.resize(4);
+      lines.push_back({cells[0], cells[1], cells[2], cells[3]});
     }
-    cells.resize(4);
-    lines.push_back({cells[0], cells[1], cells[2], cells[3]});
   }
   return lines;
 }

@@ -27,7 +27,7 @@ struct CapturedParameter {
 LayerTrace trace_of_steps(const std::vector<CapturedParameter>& parameters,
                           const std::vector<CapturedStep>& steps);
 
-// The table of compute times that scenarios take jitter from (docs/formats.md): a row a step.
+// The table of compute times that scenarios take jitter from (docs/reference/measured.md): a row a step.
 std::string write_steps(const std::vector<CapturedStep>& steps);
 
 // Half of the middle half's width, over the median: 0.02 means that half of the steps were within 2 %. Of the

@@ -39,7 +39,7 @@ std::vector<Step> calibration_steps(const std::vector<Message>& messages, int ra
 std::vector<MeasuredCollective> measured_collectives(const RunResult& result,
                                                      const std::vector<Message>& messages);
 
-// As an all-reduce table (docs/formats.md).
+// As an all-reduce table (docs/reference/measured.md).
 std::string collective_table(const std::vector<MeasuredCollective>& measured, int world_size, Backend backend,
                              const std::string& source);
 

@@ -7,7 +7,7 @@
 
 namespace ddpsim::validate {
 
-// The keys and their order are stable (docs/formats.md).
+// The keys and their order are stable (docs/reference/measured.md).
 std::string validation_json(const ValidationReport& report, const ScenarioInfo& scenario,
                             const ToolInfo& tool);
 

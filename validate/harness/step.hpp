@@ -118,7 +118,8 @@ struct RunResult {
   int world_size = 0;
   Environment environment;  // of rank 0
   std::vector<StepSamples> steps;
-  // The layer trace (docs/formats.md) of the last step that trained without reducing; empty where none did.
+  // The layer trace (docs/reference/traces.md) of the last step that trained without reducing; empty where
+  // none did.
   std::string trace = {};
 };
 

@@ -1,4 +1,4 @@
-"""Recorded steps as files: the layer trace, recorded collectives, a table of all-reduces (docs/formats.md)."""
+"""Recorded steps as files: the layer trace, recorded collectives, a table of all-reduces (docs/reference/traces.md)."""
 from __future__ import annotations
 
 import csv

@@ -346,7 +346,7 @@ std::string key_path(const std::string& word) {
   std::vector<std::string> words;
   for (const auto& path : known().paths) words.push_back(path.substr(path.find('.') + 1));
   throw InputError(fmt::format("no key is called '{}'{}", word, did_you_mean(word, words)),
-                   "docs/formats.md has all of them");
+                   "docs/reference/scenario.md has all of them");
 }
 
 std::vector<std::string> key_paths() {

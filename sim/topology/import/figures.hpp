@@ -1,5 +1,5 @@
 #pragma once
-// Figures that the imported files do not hold, each with its source; docs/formats.md lists them.
+// Figures that the imported files do not hold, each with its source.
 #include <optional>
 #include <string>
 #include <string_view>

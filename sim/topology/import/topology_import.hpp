@@ -1,7 +1,7 @@
 #pragma once
 // Importers of what other tools say about the topology of a node: the matrix of `nvidia-smi topo -m`, the
 // tables of `rocm-smi --showtopo`, and NCCL's and RCCL's XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE). What each
-// class of link becomes, and the sources of the figures, are in docs/formats.md.
+// class of link becomes is in docs/reference/topology.md.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-"""A recording as a file: JSON lines, a header first (docs/formats.md, "Recordings")."""
+"""A recording as a file: JSON lines, a header first (docs/reference/traces.md, "Recordings")."""
 from __future__ import annotations
 
 import gzip

@@ -9,7 +9,7 @@ import torch
 
 from ddpsim.torch.fake.tape import Item, Tape
 
-#: What a storage holds, the first that fits: see docs/formats.md, "Recordings".
+#: What a storage holds, the first that fits: see docs/reference/traces.md, "Recordings".
 CATEGORIES = ("parameters", "optimizer", "gradients", "collectives", "activations", "temporaries", "other")
 _ROUND = 512    # c10/cuda/CUDACachingAllocator.h: kMinBlockSize
 

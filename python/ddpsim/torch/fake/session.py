@@ -37,7 +37,7 @@ class RecordedStep:
                  script: list[str]):
         #: Ranks of the job, and the one that is recorded.
         self.world_size, self.rank = world_size, rank
-        #: The step in the order in which the host issued it, as in the file (docs/formats.md, "Recordings").
+        #: The step in the order in which the host issued it, as in the file (docs/reference/traces.md, "Recordings").
         self.items: list[dict[str, Any]] = []
         #: The file's first line.
         self.header: dict[str, Any] = {}
