@@ -8,7 +8,7 @@ from pathlib import Path
 import ddpsim_cli as cli
 
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-QUOTED = re.compile(r'docs/(model|formats)\.md[,"]? \(?"([^"\n]+)"')
+QUOTED = re.compile(r'docs/(model|nccl|accuracy|validation|formats)\.md[,"]? \(?"([^"\n]+)"')
 
 
 def anchors(page):
