@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits gemm, attention and elementwise of software/fsdp-eager-2023.yaml to published steps (training/steps.csv), as the Markdown of docs/accuracy.md.
+"""Fits gemm, attention and elementwise of software/fsdp-eager-2023.yaml to published steps (training/steps.csv), as the Markdown of RESULTS.md.
 
 Usage: fit_software.py DDPSIM [--rows N]    (needs python3-scipy; about a minute)
 

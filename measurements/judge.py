@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far NCCL's model is from every table in this folder, as the Markdown of docs/validation.md.
+"""How far NCCL's model is from every table in this folder, as the Markdown of RESULTS.md.
 
 Usage: judge.py DDPSIM [--plot SVG]. Prints the tables; every figure comes from `ddpsim calibrate`, which says
 how it fits. Errors are geometric means of |ln(predicted/measured)| as percentages: "2.4 3.1 1.7" are those below

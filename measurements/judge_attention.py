@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What attention kernels reach of a GPU's peak, by the law's form: what kernels/attention.yaml has. Markdown, for docs/accuracy.md.
+"""What attention kernels reach of a GPU's peak, by the law's form: what kernels/attention.yaml has. Markdown, for RESULTS.md.
 
 Usage: judge_attention.py
 

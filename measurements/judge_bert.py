@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far predicted steps of BERT on V100s are from published throughput (training/bert.csv), as the Markdown of docs/accuracy.md.
+"""How far predicted steps of BERT on V100s are from published throughput (training/bert.csv), as the Markdown of RESULTS.md.
 
 Usage: judge_bert.py DDPSIM [--set KEY=VALUE ...]
 

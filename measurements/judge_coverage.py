@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often intervals hold: published steps of training/ against what ddpsim is sure of. Markdown, for docs/accuracy.md.
+"""How often intervals hold: published steps of training/ against what ddpsim is sure of. Markdown, for RESULTS.md.
 
 Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--calibrated] [--choices] [--check] [--json FILE]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What DeepSpeed's host costs, as the Markdown of docs/accuracy.md: steps of one rank of eight under ZeRO (h100/deepspeed.csv, whose collectives did nothing) against
+"""What DeepSpeed's host costs, as the Markdown of RESULTS.md: steps of one rank of eight under ZeRO (h100/deepspeed.csv, whose collectives did nothing) against
 `ddpsim simulate` of 8 H100s under pytorch-2026, launched at that host's pace, without interference and spread, what communication is waited for left out of it. The
 protocol is h100/SOURCE.md. With --reports, what users measured of ZeRO's stages (deepspeed/reports.csv) against `simulate` with its defaults; deepspeed/SOURCE.md says
 what of each job is assumed.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A shared fabric of EFA nodes: what its collectives and a job on it lose with nodes, against ddpsim. Markdown, for docs/accuracy.md.
+"""A shared fabric of EFA nodes: what its collectives and a job on it lose with nodes, against ddpsim. Markdown, for RESULTS.md.
 
 Usage: judge_fabric.py DDPSIM"""
 import csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps of one GPU of this project's own (h200/steps.csv, h100/steps.csv) against `ddpsim trace synthesize` with the shipped software, as the Markdown of docs/accuracy.md; with --fit, what
+"""Steps of one GPU of this project's own (h200/steps.csv, h100/steps.csv) against `ddpsim trace synthesize` with the shipped software, as the Markdown of RESULTS.md; with --fit, what
 software/pytorch*-2026.yaml have from the tables. The protocols are h200/SOURCE.md and h100/SOURCE.md: the software was fitted to the H200, and nothing to the H100.
 
 Usage: judge_gpu.py DDPSIM h200|h100 [--fit]    (--fit needs python3-scipy and python3-yaml; a minute)

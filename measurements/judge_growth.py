@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How far predicted steps of one job on several numbers of GPUs are from published ones (training/growth.csv), and how much longer they take on more, as the
-Markdown of docs/accuracy.md.
+Markdown of RESULTS.md.
 
 Usage: judge_growth.py DDPSIM [--set KEY=VALUE ...] [--only WORD] [--rows]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far predicted peaks of memory are from measured ones (memory/megatron.csv, h100's and h200's steps.csv and sharded.csv), as the Markdown of docs/accuracy.md.
+"""How far predicted peaks of memory are from measured ones (memory/megatron.csv, h100's and h200's steps.csv and sharded.csv), as the Markdown of RESULTS.md.
 
 Usage: judge_memory.py DDPSIM [--worst N | --recipes]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MLPerf training jobs on several numbers of GPUs: by how much longer a step is on more of them, against ddpsim. Markdown, for docs/accuracy.md.
+"""MLPerf training jobs on several numbers of GPUs: by how much longer a step is on more of them, against ddpsim. Markdown, for RESULTS.md.
 
 Usage: judge_mlperf.py DDPSIM"""
 import json

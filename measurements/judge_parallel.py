@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How far predicted steps with tensor, pipeline, context and expert parallelism are from published ones (training/parallel.csv, torchtitan.csv,
-experts.csv), as the Markdown of docs/accuracy.md.
+experts.csv), as the Markdown of RESULTS.md.
 
 Usage: judge_parallel.py DDPSIM [--set KEY=VALUE ...] [--only SET ...] [--at-most GPUS] [--without TERM ... | --one-row | --worst N]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One public figure or more of every machine of topologies/ (transports/presets.csv) against `ddpsim topology costs` with the preset as shipped; as the Markdown of
-docs/accuracy.md. A row without a figure says what was searched. Nothing is fitted to these rows beyond those marked y, which others fitted before.
+RESULTS.md. A row without a figure says what was searched. Nothing is fitted to these rows beyond those marked y, which others fitted before.
 
 Usage: judge_presets.py DDPSIM
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recorded scripts (recorded/*.jsonl.gz, each a row of h200/steps.csv or h200/sharded.csv) against the steps that were measured, as the Markdown of docs/accuracy.md: forward and
+"""Recorded scripts (recorded/*.jsonl.gz, each a row of h200/steps.csv or h200/sharded.csv) against the steps that were measured, as the Markdown of RESULTS.md: forward and
 backward pass together, without communication, and memory at its peak. The protocol is recorded/SOURCE.md.
 
 Usage: judge_recorded.py DDPSIM [--rows]    (--rows: a line each)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far predicted training steps are from published ones (training/steps.csv), as the Markdown of docs/accuracy.md.
+"""How far predicted training steps are from published ones (training/steps.csv), as the Markdown of RESULTS.md.
 
 Usage: judge_steps.py DDPSIM [--set KEY=VALUE ...] [--without TERM ... | --one-row GPU | --worst N | --growth]
 

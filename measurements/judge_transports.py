@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Bus bandwidths of large messages over PCIe and TCP sockets (transports/*.csv) against `ddpsim topology costs` with nothing calibrated; as the Markdown of
-docs/accuracy.md. The protocol is transports/SOURCE.md.
+RESULTS.md. The protocol is transports/SOURCE.md.
 
 Usage: judge_transports.py DDPSIM
 """

@@ -2,7 +2,7 @@
 // What an all-reduce takes where no line of lines.hpp is known, across nodes and over PCIe, as far as
 // measurements of such machines tell: NCCL's tuner chooses, a calibrated curve gives the time.
 //
-// The curve of a message of S bytes (docs/model.md: where its form comes from, what it was judged on):
+// The curve of a message of S bytes (docs/nccl.md: where its form comes from, what it was judged on):
 //   bulk(S) = latency_scale * L + S / (efficiency * b) + ramp * depth * ln(1 + S / 4 MiB)
 // with L and b of the algorithm that is picked; LL has a line of its own, latency_scale * L_LL + S / b_LL.
 #include "sim/nccl/tuner.hpp"

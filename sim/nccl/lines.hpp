@@ -1,7 +1,7 @@
 #pragma once
 // What a collective takes inside an NVLink node: NCCL's tuner picks the protocol, and each protocol has a
 // line, latency plus bytes over bandwidth, whose parameters are physical and move little between machines of
-// one class (docs/model.md, "Inside an NVLink node": where the forms come from and what they were judged
+// one class (docs/nccl.md, "Inside an NVLink node": where the forms come from and what they were judged
 // on). Latencies in us; bandwidths as shares of X, what a GPU sends over all of its NVLinks by its data
 // sheet.
 #include <array>

@@ -3,7 +3,7 @@
 // (ncclMemAlloc, ncclCommWindowRegister), whatever its tuner would choose. Source: github.com/NVIDIA/nccl,
 // tags v2.27.3-1 (src/symmetric.cc) to v2.30.7-1 (src/sym_kernels.cc), whose figures are the same: an
 // estimate of every kernel's time, the fewest blocks within 2.5 % of it, and the kernel with the least time,
-// 2.5 % dearer with each block. Uncalibrated; docs/model.md ("Symmetric kernels") has the formulas and how
+// 2.5 % dearer with each block. Uncalibrated; docs/nccl.md ("Symmetric kernels") has the formulas and how
 // far they are from the figures that the sources had before 2.27.3.
 #include <optional>
 #include <vector>

@@ -36,7 +36,7 @@ class CalibrateTest(cli.CliTest):
 
 
 class AccuracyTest(CalibrateTest):
-    """Bounds a little above what docs/validation.md reports: a change that predicts worse is noticed."""
+    """Bounds a little above what docs/accuracy.md reports: a change that predicts worse is noticed."""
 
     def test_fewer_gpus_predict_more(self):
         for fitted, judged, topology, bound in [

@@ -1,4 +1,4 @@
-"""A chapter of docs/accuracy.md, held to what a script of measurements/ prints."""
+"""A block of measurements/RESULTS.md, held to what a script of measurements/ prints."""
 import functools
 import re
 import subprocess
@@ -22,7 +22,7 @@ class Chapter(unittest.TestCase):
 
     @classmethod
     def written(cls, *arguments, script=None):
-        document = (cls.root / "docs/accuracy.md").read_text()
+        document = (cls.root / "measurements/RESULTS.md").read_text()
         start = f"<!-- {' '.join(['measurements/' + (script or cls.script), *arguments])} -->\n"
         begin = document.index(start) + len(start)
         return document[begin:document.index("<!-- end -->", begin)].strip().splitlines()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Intervals hold as often as they say on the published steps, and docs/accuracy.md has how often.
+"""Intervals hold as often as they say on the published steps, and measurements/RESULTS.md has how often.
 
 Usage: judge_coverage_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chapters of docs/accuracy.md on a shared fabric and on MLPerf's jobs are what measurements/judge_fabric.py and judge_mlperf.py get from this build.
+"""The blocks of measurements/RESULTS.md on a shared fabric and on MLPerf's jobs are what measurements/judge_fabric.py and judge_mlperf.py get from this build.
 
 Usage: judge_fabric_test.py DDPSIM SOURCE_ROOT"""
 import csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/accuracy.md says of this project's own GPUs is what measurements/judge_gpu.py gets from this build, and not worse than it was.
+"""What measurements/RESULTS.md says of this project's own GPUs is what measurements/judge_gpu.py gets from this build, and not worse than it was.
 
 Usage: judge_gpu_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/accuracy.md says of one job on several numbers of GPUs is what measurements/judge_growth.py gets from this build, and within its aims.
+"""What measurements/RESULTS.md says of one job on several numbers of GPUs is what measurements/judge_growth.py gets from this build, and within its aims.
 
 Usage: judge_growth_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

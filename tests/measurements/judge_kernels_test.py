@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/accuracy.md says of attention kernels and of BERT on V100s is what judge_attention.py and judge_bert.py print; kernels/attention.yaml has what kernels say.
+"""What measurements/RESULTS.md says of attention kernels and of BERT on V100s is what judge_attention.py and judge_bert.py print; kernels/attention.yaml has what kernels say.
 
 Usage: judge_kernels_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

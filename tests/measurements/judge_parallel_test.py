@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chapter of docs/accuracy.md on tensor and pipeline parallelism is what measurements/judge_parallel.py gets from this build, and not worse than it was.
+"""The block of measurements/RESULTS.md on tensor and pipeline parallelism is what measurements/judge_parallel.py gets from this build, and not worse than it was.
 
 Usage: judge_parallel_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

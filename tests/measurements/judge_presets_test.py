@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/accuracy.md says of each preset's public figure is what measurements/judge_presets.py gets from this build; no machine is without a row.
+"""What measurements/RESULTS.md says of each preset's public figure is what measurements/judge_presets.py gets from this build; no machine is without a row.
 
 Usage: judge_presets_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/accuracy.md says of recorded scripts is what measurements/judge_recorded.py gets from this build, and no set is further off than it was.
+"""What measurements/RESULTS.md says of recorded scripts is what measurements/judge_recorded.py gets from this build, and no set is further off than it was.
 
 Usage: judge_recorded_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

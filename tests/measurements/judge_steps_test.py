@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chapter of docs/accuracy.md on whole training steps is what measurements/judge_steps.py gets from this build, and not worse than it was.
+"""The block of measurements/RESULTS.md on whole training steps is what measurements/judge_steps.py gets from this build, and not worse than it was.
 
 Usage: judge_steps_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of docs/validation.md are those that measurements/judge.py gets from this build.
+"""The figures of measurements/RESULTS.md are those that measurements/judge.py gets from this build.
 
 Usage: judge_test.py DDPSIM SOURCE_ROOT
 """
@@ -14,9 +14,9 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 class Judge(unittest.TestCase):
     def test_the_document_is_up_to_date(self):
-        document = (ROOT / "docs/validation.md").read_text()
+        document = (ROOT / "measurements/RESULTS.md").read_text()
         start, end = "<!-- measurements/judge.py -->\n", "<!-- end -->"
-        written = document[document.index(start) + len(start):document.index(end)].strip().splitlines()
+        written = document[document.index(start) + len(start):document.index(end, document.index(start))].strip().splitlines()
         command = [sys.executable, str(ROOT / "measurements/judge.py"), DDPSIM]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()
         self.assertEqual(len(written), len(answer))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Regenerates the accuracy book: validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
+"""Regenerates the accuracy book: validate/published/book.py build/release/sim/ddpsim --out validate/published/BOOK.md
 
 The protocol is README.md, the data sets are sets.py. Every number comes out of the binary and of the measured files; the same binary gives
 the same bytes. --keep FOLDER leaves the scenarios, the synthesized traces and commands.txt there. --traces writes trace.csv beside each
@@ -228,8 +228,7 @@ def main():
             chapters = [book_of(options.binary.resolve(), data, work / data.folder, None if options.no_plots else options.out.resolve()) for data in chosen]
         except CommandFailed as failed:
             sys.exit(str(failed))
-    kept = options.out.read_text().partition(page.END)[2] if options.out.exists() else ""
-    options.out.write_text(page.render(chapters, pairs_in_order, regrets, os.path.relpath(HERE, options.out.resolve().parent)) + kept)
+    options.out.write_text(page.render(chapters, pairs_in_order, regrets, os.path.relpath(HERE, options.out.resolve().parent)))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,20 @@
 """What the accuracy book looks like: Markdown from judgements."""
 from dataclasses import dataclass
 
-HEAD = """# The accuracy book
+HEAD = """# The book of overlapped steps
 
 Published measurements of real data-parallel training, and what ddpsim says of them from a part of each: times without communication, all-reduces, and
-ONE overlapped row to calibrate the interference. The protocol, fixed beforehand, is [validate/published/README.md]({base}/README.md);
+ONE overlapped row to calibrate the interference. The protocol, fixed beforehand, is [README.md]({base}/README.md); what it comes to: [docs/accuracy.md]({base}/../../docs/accuracy.md#overlapped-steps);
 provenance and doubts are in each set's SOURCE.md. Nobody of this project measured any of it. To regenerate all of it:
 
 ```sh
-validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
+validate/published/book.py build/release/sim/ddpsim --out validate/published/BOOK.md
 ```
 
 The *form* of the model (who slows whom down) was chosen earlier with these very sets in view; held out are rows, not sets. A judged row was used for no
 parameter. Errors are predicted / measured - 1. "Defaults" is what somebody gets who names the GPU (an H100 where no report says which) and has the times of compute and of all-reduces alone, but calibrates
-neither interference nor copies: the middle of what interference and the spread of GPUs may be, and how many measured rows lie within that range. That range was drawn from such runs, these sets among them, so that it is no independent judgement. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
+neither interference nor copies: the middle of what interference and the spread of GPUs may be, and how many measured rows lie within that range. That range was drawn from such runs, these sets among them, so that it is no independent judgement.
 """
-
-# What follows it in docs/accuracy.md is not made here: measurements/judge_steps.py.
-END = "<!-- end of validate/published/book.py -->\n"
 
 
 @dataclass
@@ -165,4 +162,4 @@ def summary(chapters, pairs_in_order, regrets, base):
 def render(chapters, pairs_in_order, regrets, base):
     """`base`: the way from the page to the folder of the sets."""
     parts = [HEAD.replace("{base}", base), summary(chapters, pairs_in_order, regrets, base)]
-    return "\n".join([*parts, *(chapter_text(chapter, pairs_in_order, regrets, base) for chapter in chapters), END])
+    return "\n".join([*parts, *(chapter_text(chapter, pairs_in_order, regrets, base) for chapter in chapters)])
