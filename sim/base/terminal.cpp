@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sim/base/letter_case.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -60,7 +62,7 @@ bool is_utf8_locale() {
   std::string text;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (text.empty()) text = environment(name);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  text = lower_case(text);
   return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
 }
 

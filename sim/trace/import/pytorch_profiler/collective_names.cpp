@@ -48,7 +48,7 @@ std::string_view operation_of_call(std::string_view name) {
       {"gather", "gather"},
       {"scatter", "scatter"},
       {"barrier", "barrier"}};
-  auto word = letters(name.substr(name.rfind(':') + 1));
+  auto word = letters_of(name.substr(name.rfind(':') + 1));
   for (const auto& [start, operation] : kOperations)
     if (word.starts_with(start)) return operation;
   return {};
