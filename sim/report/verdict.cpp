@@ -92,7 +92,9 @@ constexpr double kNoGain = 0.02;
 
 // Of a link's bandwidth, from where on more gains nothing on any of the other values.
 std::string enough_line(const SweepResult& result) {
-  auto axis = std::ranges::find_if(result.axes, [](const auto& key) { return key.ends_with(".bandwidth"); });
+  auto axis = std::ranges::find_if(result.axes, [](const auto& key) {
+    return key.starts_with("cluster.") && key.ends_with(".bandwidth");
+  });
   if (axis == result.axes.end()) return {};
   auto place = static_cast<std::size_t>(axis - result.axes.begin());
   std::map<std::vector<std::string>, Seconds> best;  // by the other values

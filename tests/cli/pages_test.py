@@ -117,9 +117,9 @@ class Runner:
         if command.line.startswith("scripts/run capture") and not self.captures:
             (self.folder / "gpt2-cpu.csv").write_bytes((cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_bytes())
             return None
-        own = cli.environment()
+        own = cli.environment(COLUMNS="100")  # as on a terminal of so many
         if PACKAGE:
-            own = cli.environment(PYTHONPATH=str(cli.BINARY.parents[1] / "python"), PATH=f"{Path(PACKAGE).parent}:{os.environ['PATH']}")
+            own = cli.environment(COLUMNS="100", PYTHONPATH=str(cli.BINARY.parents[1] / "python"), PATH=f"{Path(PACKAGE).parent}:{os.environ['PATH']}")
         done = subprocess.run(["sh", "-c", command.line], cwd=self.folder, env=own, capture_output=True, timeout=5 * cli.TIMEOUT_S, check=False)
         if done.returncode:
             raise AssertionError(f"{command.line}\n{done.stderr.decode()}")
