@@ -13,16 +13,17 @@ REFERENCE = sorted((cli.SOURCE_ROOT / "docs/reference").glob("*.md"))
 SCENARIO = cli.SOURCE_ROOT / "docs/reference/scenario.md"
 # As `wc -w` counts them. A page that outgrows its row loses words first: all together shall have 45,000.
 MOST_WORDS = {
-    "README.md": 2590,
+    "README.md": 1180,
     "docs/accuracy.md": 7380,
     "docs/architecture.md": 2700,
     "docs/guide/coursework.md": 1970,
-    "docs/guide/record.md": 2000,
+    "docs/guide/record.md": 2060,
     "docs/guide/research.md": 2290,
-    "docs/guide/which-method.md": 2080,
+    "docs/guide/which-method.md": 2090,
     "docs/guide/your-cluster.md": 2540,
     "docs/guide/your-measurements.md": 2010,
     "docs/guide/your-own-job.md": 3560,
+    "docs/limits.md": 440,
     "docs/model.md": 10830,
     "docs/nccl.md": 2680,
     "docs/reference/gpu-model-software.md": 1800,
