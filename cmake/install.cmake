@@ -29,7 +29,7 @@ ddpsim_install_presets(share/ddpsim simulator)
 set(texts ${PROJECT_BINARY_DIR}/texts)
 file(MAKE_DIRECTORY ${texts})
 add_custom_command(OUTPUT ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1 ${texts}/scenario.schema.json DEPENDS ddpsim VERBATIM
-                   COMMAND sh -c "$<TARGET_FILE:ddpsim> completion bash > ddpsim.bash && $<TARGET_FILE:ddpsim> completion zsh > _ddpsim && $<TARGET_FILE:ddpsim> man > ddpsim.1 && $<TARGET_FILE:ddpsim> schema > scenario.schema.json"
+                   COMMAND sh -c "$<TARGET_FILE:ddpsim> internals completion bash > ddpsim.bash && $<TARGET_FILE:ddpsim> internals completion zsh > _ddpsim && $<TARGET_FILE:ddpsim> internals man > ddpsim.1 && $<TARGET_FILE:ddpsim> internals schema > scenario.schema.json"
                    WORKING_DIRECTORY ${texts})
 add_custom_target(ddpsim_texts ALL DEPENDS ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1 ${texts}/scenario.schema.json)
 install(FILES ${texts}/ddpsim.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ddpsim COMPONENT simulator OPTIONAL)

@@ -10,4 +10,4 @@ set -euo pipefail
 scenario=$1 folder=$2
 mkdir -p "$folder"
 ddpsim sweep "$scenario" --results "$folder/$SLURM_ARRAY_TASK_ID.jsonl" --resume --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"
-# When all are through: ddpsim merge FOLDER/*.jsonl --out results.jsonl
+# When all are through: ddpsim results merge FOLDER/*.jsonl --out results.jsonl

@@ -152,7 +152,7 @@ const std::vector<FileKind>& kinds() {
       {"the results of a study",
        "",
        [](Head h) { return text_of(h).starts_with("{\"study\":"); },
-       "ddpsim merge FILE --out results.jsonl",
+       "ddpsim results merge FILE --out results.jsonl",
        {}},
       {"an execution trace of PyTorch (ExecutionTraceObserver)",
        "",

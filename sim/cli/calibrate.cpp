@@ -63,9 +63,7 @@ Command calibrate_command() {
   of_interference.emplace_back("--overlap");
   return {
       .name = "calibrate",
-      .description =
-          "Fit to what was measured: NCCL's cost model to times of collectives, compute to a step (--step), "
-          "interference to overlapped iterations (--overlap)",
+      .description = "Fit to what you measured: collectives, a step, overlapped steps",
       .example =
           "  ddpsim calibrate measurements/galvatron_8xA100-40GB.csv --topology topologies/dgx-a100.yaml "
           "--out my-a100.yaml",

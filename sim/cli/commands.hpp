@@ -8,19 +8,17 @@ Command program();  // all of them
 
 Command calibrate_command();
 Command capture_command();
-Command completion_command();
+Command internals_command();  // for shells, man and editors
 Command init_command();
 Command list_command();
-Command man_command();
 Command memory_command();
 Command scale_command();
-Command schema_command();
 Command show_command();
 Command plan_command();
 Command program_command();
 Command simulate_command();
 Command sweep_command();
-Command merge_command();
+Command results_command();
 Command topology_command();
 Command topology_costs_command();   // a subcommand of `topology`
 Command topology_import_command();  // a subcommand of `topology`

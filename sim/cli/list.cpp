@@ -251,10 +251,7 @@ std::vector<std::string> names_of_lists() {
 Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
-          .description =
-              "Models, GPUs, topologies, software, kernels, fabrics, calibrations, evidence and scenarios "
-              "that have a "
-              "name; libraries that communicate, and what is known of each",
+          .description = "What has a name: models, GPUs, topologies, software, scenarios, libraries, ...",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,

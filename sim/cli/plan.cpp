@@ -141,15 +141,12 @@ void plan(const PlanOptions& options) {
 
 Command plan_command() {
   auto options = std::make_shared<PlanOptions>();
-  Command command{
-      .name = "plan",
-      .description =
-          "How to spread a model over GPUs: tensor, context, pipeline and data parallelism, micro-batch, "
-          "recomputation and strategy, fastest first",
-      .example =
-          "  ddpsim plan llama-3-70b --on superpod-h100 --gpus 1024 --batch 1024 --sequence "
-          "8192",
-      .run = [options] { plan(*options); }};
+  Command command{.name = "plan",
+                  .description = "How to split a model over GPUs, fastest first",
+                  .example =
+                      "  ddpsim plan llama-3-70b --on superpod-h100 --gpus 1024 --batch 1024 --sequence "
+                      "8192",
+                  .run = [options] { plan(*options); }};
   command.options = {
       {.name = "MODEL",
        .value = &options->model,

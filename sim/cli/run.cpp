@@ -1,14 +1,18 @@
 #include "sim/cli/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "sim/base/program_exit.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/base/terminal.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/commit.hpp"
@@ -29,6 +33,21 @@ Command help_command() {
                        .description = "Which, or a key; without it the list of commands",
                        .names = [] { return key_paths(); }}},
           .run = [words] {}};
+}
+
+// Commands that have moved: the old words work for one release, with a note.
+constexpr std::array kMoved{std::pair("merge", "results"), std::pair("schema", "internals"),
+                            std::pair("completion", "internals"), std::pair("man", "internals")};
+
+std::vector<const char*> where_it_moved(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc < 2) return words;
+  auto moved = std::ranges::find(kMoved, std::string_view(argv[1]),
+                                 [](const auto& one) { return std::string_view(one.first); });
+  if (moved == kMoved.end()) return words;
+  print_stderr("note: 'ddpsim {0}' is 'ddpsim {1} {0}' now\n", moved->first, moved->second);
+  words.insert(words.begin() + 1, moved->second);
+  return words;
 }
 
 // Of every command that runs.
@@ -70,15 +89,15 @@ std::optional<std::string> help_of_key(int argc, const char* const* argv) {
 
 Command program() {
   return {.name = "ddpsim",
-          .description =
-              "Predicts how long a data-parallel training iteration takes on a cluster, and which "
-              "bucket size is best.",
-          .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
-          .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
-                       memory_command(), program_command(), calibrate_command(), topology_command(),
-                       trace_command(), list_command(), show_command(), schema_command(), init_command(),
-                       capture_command(), validate_command(), completion_command(), man_command(),
-                       help_command()}};
+          .description = "How long a training step takes on a cluster, and what makes it shorter.",
+          .example =
+              "  ddpsim plan llama-3-8b --on superpod-h100 --gpus 64 --batch 512 --sequence 8192\n"
+              "  ddpsim memory llama-3-8b --on dgx-h100 --gpus 8 --sequence 8192\n"
+              "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
+          .commands = {plan_command(), simulate_command(), sweep_command(), scale_command(), memory_command(),
+                       results_command(), calibrate_command(), validate_command(), capture_command(),
+                       topology_command(), trace_command(), program_command(), list_command(), show_command(),
+                       init_command(), help_command(), internals_command()}};
 }
 
 int run(int argc, char** argv) {
@@ -89,13 +108,15 @@ int run(int argc, char** argv) {
       check_standard_output();
       return kOk;
     }
+    auto words = where_it_moved(argc, argv);
     auto tool = tool_info();
     std::string commit = *kCommit == '\0' ? "" : fmt::format("commit {}, ", kCommit);
     TerminalWish wish;
     auto all = program();
     add_look(all, wish);
-    auto chosen = parse_command_line(
-        all, fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid), argc, argv);
+    auto chosen =
+        parse_command_line(all, fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid),
+                           static_cast<int>(words.size()), words.data());
     choose_terminals(wish);
     chosen();
     check_standard_output();

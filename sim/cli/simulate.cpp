@@ -171,7 +171,7 @@ Command simulate_command() {
   auto options = std::make_shared<SimulateOptions>();
   Command command{
       .name = "simulate",
-      .description = "Simulate one scenario: what the iteration is made of, bucket by bucket",
+      .description = "One step: what it is made of, and with --explain what would change it",
       .example =
           "  ddpsim simulate configs/quickstart.yaml --set ddp.bucket_cap=100MiB --timeline timeline.json",
       .run = [options] { simulate(*options); }};

@@ -58,7 +58,7 @@ void StudyOptions::add_to(Command& command) {
   command.options.push_back(
       {.name = "--shard",
        .value = &shard,
-       .description = "Only every N-th point, from the I-th on; 'ddpsim merge' joins the files",
+       .description = "Only every N-th point, from the I-th on; 'ddpsim results merge' joins the files",
        .type = "I/N",
        .needs = {"--results"}});
 }

@@ -143,7 +143,7 @@ void sweep(const SweepOptions& options) {
 Command sweep_command() {
   auto options = std::make_shared<SweepOptions>();
   Command command{.name = "sweep",
-                  .description = "Simulate every point of the scenario's sweep and mark the best",
+                  .description = "Many points: caps, strategies, links, numbers of GPUs; which is best",
                   .example = "  ddpsim sweep configs/quickstart.yaml --csv sweep.csv --plot sweep.svg",
                   .run = [options] { sweep(*options); }};
   options->scenario.add_to(command);

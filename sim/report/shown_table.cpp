@@ -228,8 +228,8 @@ void print_shown(std::ostream& out, const Terminal& terminal, const ShownTable& 
         << '\n';
   }
   if (!left_out.empty())
-    out << terminal.wrapped(fmt::format("not shown at {} columns: {} (--csv - has all)", *terminal.width,
-                                        fmt::join(left_out, ", ")),
+    out << terminal.wrapped(fmt::format("not shown at {} columns: {} ({} has all)", *terminal.width,
+                                        fmt::join(left_out, ", "), table.all_with),
                             Look::dim)
         << '\n';
 }

@@ -31,6 +31,7 @@ struct ShownColumn {
 struct ShownTable {
   std::vector<ShownColumn> columns;
   std::vector<Mark> marks = {};          // one a row; none: no row is marked
+  std::string all_with = "--csv -";      // what shows the columns that a line has no room for
   std::vector<std::size_t> breaks = {};  // rows with a blank line before them
 
   template <class Row>

@@ -123,6 +123,45 @@ std::string study_row(const StudyPoint& point, PointFailure failure, std::string
   return json::line_of(row);
 }
 
+namespace {
+
+Cell cell_of(const std::string& key, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>();
+  if (!value.is_number()) return {};
+  auto number = value.get<double>();
+  if (key.ends_with("_per_s")) return number;
+  if (key.ends_with("_s")) return Seconds(number);
+  if (key.ends_with("_bytes")) return Bytes(number);
+  if (key.ends_with("_Bps")) return BytesPerSecond(number);
+  return value.is_number_integer() ? Cell(value.get<std::int64_t>()) : Cell(number);
+}
+
+}  // namespace
+
+Cell StudyRow::figure(std::string_view key) const {
+  auto found = std::ranges::find(figures, key, &std::pair<std::string, Cell>::first);
+  return found == figures.end() ? Cell() : found->second;
+}
+
+StudyRow read_whole_study_row(std::string_view line) {
+  StudyRow row;
+  const auto json = Json::parse(line);
+  for (const auto& item : json.items()) {
+    const auto& key = item.key();
+    const auto& value = item.value();
+    if (key == "point")
+      row.point = value.get<std::size_t>();
+    else if (key == "at")
+      row.values = value.get<std::vector<std::string>>();
+    else if (key == "error")
+      row.error = value.get<std::string>();
+    else if (key != "key" && key != "failed" && !value.is_structured())
+      row.figures.emplace_back(key, cell_of(key, value));
+  }
+  return row;
+}
+
 StudyRowHead read_study_row(std::string_view line, const SourceSpan& place) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   RowReader row;

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/source.hpp"
+#include "sim/result/columns.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace ddpsim {
@@ -39,6 +41,19 @@ std::string_view failure_name(PointFailure failure);
 // With the line end.
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics, bool all_columns = false);
 std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message);
+
+// All that a row says of its point: times as such, bytes as such.
+struct StudyRow {
+  std::size_t point = 0;
+  std::vector<std::string> values;                    // one an axis
+  std::vector<std::pair<std::string, Cell>> figures;  // without lists and what has figures of its own
+  std::string error;                                  // empty: it has results
+
+  // None: the row does not say it.
+  [[nodiscard]] Cell figure(std::string_view key) const;
+};
+// Of a line that read_study_row() takes.
+StudyRow read_whole_study_row(std::string_view line);
 
 // What a row says of its point, and who was at fault where it failed.
 struct StudyRowHead {

@@ -198,7 +198,7 @@ void ResultsFile::open(bool resume) {
                      "check the folder and its permissions");
   if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw InputError(fmt::format("another process writes to '{}'", path_),
-                     "give each shard a file of its own; 'ddpsim merge' joins them");
+                     "give each shard a file of its own; 'ddpsim results merge' joins them");
   if (status.st_size > 0 && !resume)
     throw InputError(fmt::format("'{}' has results already", path_),
                      "go on with them (--resume, resume=True), or name another file");
@@ -264,6 +264,21 @@ std::size_t ResultsFile::failed() const {
 
 void ResultsFile::finish() {
   if (!in_order_) write_in_order(study_, rows_, {{file_.get(), path_}}, path_);
+}
+
+std::vector<Note> visit_results(const std::string& path, const ResultsVisitor& visit) {
+  auto opened = open_input(path, "the results of a study");
+  Lines lines(opened.get(), path);
+  auto first = lines.next();
+  if (!first) throw InputError(lines.place(), "there is no row", "name what 'ddpsim sweep --results' wrote");
+  auto study = read_study_line(*first, lines.place());
+  visit.head(study);
+  while (auto line = lines.next()) {
+    read_study_row(*line, study, lines.place());
+    visit.row(read_whole_study_row(*line));
+  }
+  auto note = lines.note_of_rest("left out");
+  return note ? std::vector{*std::move(note)} : std::vector<Note>();
 }
 
 MergedRows merge_results(const std::vector<std::string>& files, const std::string& to) {

@@ -2,6 +2,7 @@
 // The rows of a study on disk, one line of JSON a point behind the study's own, appended as points finish:
 // whoever is killed loses the points in flight.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,14 @@ class ResultsFile {
   std::size_t next_ = 0;  // the least point that may come next while rows are in order
   bool in_order_ = true;  // each point once, ascending
 };
+
+// Each whole row of a file, in its order. Returns notes. Throws InputError for a
+// file that is not a study's, and damaged rows.
+struct ResultsVisitor {
+  std::function<void(const StudyHead& study)> head;
+  std::function<void(const StudyRow& row)> row;
+};
+std::vector<Note> visit_results(const std::string& path, const ResultsVisitor& visit);
 
 struct MergedRows {
   std::size_t rows = 0, points = 0, failed = 0;  // of how many points there are

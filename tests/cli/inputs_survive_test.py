@@ -26,7 +26,7 @@ COMMANDS = (
     (("calibrate", "table.csv", "--topology", "./dgx.yaml"), ("table.csv", "dgx.yaml"), ("--out", "--json", "--plot")),
     (("calibrate", "--step", "1s", "model.yaml"), ("model.yaml",), ("--out",)),
     (("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv"), ("scenario.yaml", "trace.csv", "measured.csv"), ("--out",)),
-    (("merge", "rows.jsonl"), ("rows.jsonl",), ("--out",)),
+    (("results", "merge", "rows.jsonl"), ("rows.jsonl",), ("--out",)),
     (("topology", "show", "dgx.yaml"), ("dgx.yaml",), ("--json", "--csv")),
     (("topology", "rings", "dgx.yaml"), ("dgx.yaml",), ("--json", "--csv")),
     (("topology", "costs", "dgx.yaml"), ("dgx.yaml",), ("--json", "--csv")),

@@ -287,7 +287,7 @@ class InitTest(cli.CliTest):
 
 class CompletionTest(cli.CliTest):
     def completed(self, *words):
-        self.write("ddpsim.bash", self.ok("completion", "bash").stdout)
+        self.write("ddpsim.bash", self.ok("internals", "completion", "bash").stdout)
         words = ("ddpsim", *words)
         line = " ".join(f"'{word}'" for word in words)
         script = f"source ./ddpsim.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _ddpsim; printf '%s\\n' \"${{COMPREPLY[@]}}\""
@@ -314,7 +314,7 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("init", "--gpu", "h20"), ["h20", "h200-sxm"])
         self.assertEqual(self.completed("show", "efa"), ["efa-shared"])
         self.assertEqual(self.completed("list", "g"), ["gpus"])
-        self.assertEqual(self.completed("completion", "z"), ["zsh"])
+        self.assertEqual(self.completed("internals", "completion", "z"), ["zsh"])
 
     def test_strategies(self):
         self.write("zebra.yaml", "")
@@ -329,13 +329,13 @@ class CompletionTest(cli.CliTest):
         self.assertFalse({"ddp=", "cluster.nics="} & set(offered))
 
     def test_help_is_followed_by_commands(self):
-        self.assertEqual(self.completed("help", "s"), ["simulate", "sweep", "scale", "show", "schema"])
+        self.assertEqual(self.completed("help", "s"), ["simulate", "sweep", "scale", "show"])
         self.assertIn("costs", self.completed("help", "topology", ""))
         self.assertEqual(self.completed("help", "scale", ""), ["--help"])
 
     def test_the_page_for_man_names_every_command(self):
-        page = self.ok("man").stdout
-        for command in ("simulate", "topology import", "show", "completion"):
+        page = self.ok("internals", "man").stdout
+        for command in ("simulate", "topology import", "show", "internals completion"):
             self.assertIn(f".SS ddpsim {command}\n", page)
 
 

@@ -34,7 +34,7 @@ class OnePathTest(cli.CliTest):
         return self.read_json("out.json") if done.returncode == 0 else None
 
     def test_every_strategy(self):
-        strategies = json.loads(self.ok("schema").stdout)["properties"]["strategy"]["anyOf"][0]["enum"]
+        strategies = json.loads(self.ok("internals", "schema").stdout)["properties"]["strategy"]["anyOf"][0]["enum"]
         alone = set()
         for strategy in strategies:
             for sets in ([], *OPTIONS.get(strategy, ())):

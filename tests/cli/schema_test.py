@@ -16,7 +16,7 @@ except ImportError:  # Debian: python3-jsonschema, python3-yaml
 class SchemaTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.schema = json.loads(self.ok("schema").stdout)
+        self.schema = json.loads(self.ok("internals", "schema").stdout)
 
     def test_every_key_is_documented(self):
         """docs/reference has the whole key, or a line with its last word and the section's, or the kind of value it is part of. What the

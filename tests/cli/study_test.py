@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`ddpsim sweep --results`, shards and `ddpsim merge`. Usage: study_test.py BINARY SOURCE_ROOT."""
+"""`ddpsim sweep --results`, shards and `ddpsim results`. Usage: study_test.py BINARY SOURCE_ROOT."""
+import csv
+import io
 import json
 import os
 import random
@@ -54,7 +56,7 @@ class StudyTest(cli.CliTest):
                     point["p10_s"], point["p90_s"] = point["evidence"]["interval_80_s"]
                 self.assertEqual(row, {key: point[key] for key in row})
         self.assertIn("main.jsonl:1:1: error: its rows have other columns", self.fails(2, *sweep, "--results", "main.jsonl", "--resume", "--all-columns").stderr)
-        self.assertIn("or have other columns", self.fails(2, "merge", "main.jsonl", "all.jsonl", "--out", "m.jsonl").stderr)
+        self.assertIn("or have other columns", self.fails(2, "results", "merge", "main.jsonl", "all.jsonl", "--out", "m.jsonl").stderr)
 
     def test_a_row_of_a_model_says_whether_it_fits(self):
         self.ok("sweep", "configs/tensor-pipeline-175b.yaml", "--results", "r.jsonl", "--set", "sweep.batch.global=[1024, 2048]")
@@ -98,9 +100,9 @@ class StudyTest(cli.CliTest):
         for shard in range(1, 4):
             self.ok("sweep", "study.yaml", "--results", f"{shard}.jsonl", "--shard", f"{shard}/3")
         self.assertEqual([len(self.rows(f"{shard}.jsonl")) for shard in range(1, 4)], [3334, 3333, 3333])
-        done = self.ok("merge", "3.jsonl", "1.jsonl", "--out", "two.jsonl")
+        done = self.ok("results", "merge", "3.jsonl", "1.jsonl", "--out", "two.jsonl")
         self.assertEqual(done.stdout, f"6667 of {POINTS} points are in two.jsonl\n")
-        self.ok("merge", "two.jsonl", "2.jsonl", "1.jsonl", "--out", "all.jsonl")
+        self.ok("results", "merge", "two.jsonl", "2.jsonl", "1.jsonl", "--out", "all.jsonl")
         self.assertEqual(self.read("all.jsonl"), self.read("whole.jsonl"))
 
     def test_a_million_points_are_not_too_many(self):
@@ -180,7 +182,7 @@ class RefusedTest(cli.CliTest):
         first = b"".join(whole.splitlines(True)[:2])
         for rest, why in ((b"\0" * 4096, " but NULs, as after a crash of the machine"), (whole[len(first):-9], "")):
             self.write("r.jsonl", first + rest)
-            done = self.ok("merge", "r.jsonl", "--out", "m.jsonl")
+            done = self.ok("results", "merge", "r.jsonl", "--out", "m.jsonl")
             self.assertEqual(done.stderr, f"note: the last {len(rest)} bytes of r.jsonl are no whole row{why}: left out\n")
             self.assertEqual(self.read("m.jsonl"), first)
             done = self.ok(*sweep)
@@ -195,7 +197,7 @@ class RefusedTest(cli.CliTest):
         (self.folder / "r.jsonl").symlink_to("target.jsonl")
         self.ok("sweep", "scenario.yaml", "--results", "r.jsonl", "--shard", "2/2")
         self.ok("sweep", "scenario.yaml", "--results", "r.jsonl", "--resume")    # the second point comes first: put in order
-        self.ok("merge", "r.jsonl", "--out", "m.jsonl")
+        self.ok("results", "merge", "r.jsonl", "--out", "m.jsonl")
         self.assertTrue((self.folder / "r.jsonl").is_symlink())
         self.assertFalse((self.folder / "m.jsonl").is_symlink())
         self.assertEqual(self.read("target.jsonl"), self.read("m.jsonl"))
@@ -214,20 +216,54 @@ class RefusedTest(cli.CliTest):
     def test_merge(self):
         self.ok("sweep", "scenario.yaml", "--results", "a.jsonl")
         self.ok("sweep", "scenario.yaml", "--results", "b.jsonl", "--set", "cluster.world_size=16")
-        self.refused("b.jsonl:1:1: error: these are results of another study", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
-        self.refused("would overwrite the input", "merge", "a.jsonl", "--out", "a.jsonl")
-        self.refused("none.jsonl: error: no such file (expected the results of a study)", "merge", "none.jsonl", "--out", "c.jsonl")
-        self.fails(2, "merge", "a.jsonl")
+        self.refused("b.jsonl:1:1: error: these are results of another study", "results", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
+        self.refused("would overwrite the input", "results", "merge", "a.jsonl", "--out", "a.jsonl")
+        self.refused("none.jsonl: error: no such file (expected the results of a study)", "results", "merge", "none.jsonl", "--out", "c.jsonl")
+        self.fails(2, "results", "merge", "a.jsonl")
         rows = self.read("a.jsonl").decode().splitlines(True)
         self.write("b.jsonl", "".join(rows[:2]) + rows[2].replace('"iteration_s":', '"iteration_s":1'))
         self.refused("b.jsonl:3:1: error: point 1 has another result here than at a.jsonl:3\nhint: equal points give equal rows",
-                     "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
+                     "results", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
         self.write("b.jsonl", "".join(rows[:2]) + rows[2].replace('"iteration_s":', '"iteration_s":x'))
         column = rows[2].index('"iteration_s":') + len('"iteration_s":') + 1
         damaged = f"b.jsonl:3:{column}: error: this row is damaged, it is no JSON: "
-        self.refused(damaged, "merge", "b.jsonl", "--out", "c.jsonl")
+        self.refused(damaged, "results", "merge", "b.jsonl", "--out", "c.jsonl")
         self.refused(damaged, "sweep", "scenario.yaml", "--results", "b.jsonl", "--resume")
         self.assertEqual(self.files(), sorted(["a.jsonl", "b.jsonl", "ring.yaml", "scenario.yaml", "trace.csv"]))
+
+    def test_the_best_of_each_job(self):
+        """What a sweep's table says, from its rows, and from those that are there so far; the sizes in their order, points without results left out."""
+        study = ("sweep", "scenario.yaml", "--set", "sweep={cluster.world_size: [64, 8], strategy: [naive, flat, ddp], ddp.bucket_cap: [4MiB, 16MiB, 3]}")
+        self.ok(*study, "--json", "s.json")
+        self.ok(*study, "--results", "r.jsonl")
+        points = self.read_json("s.json")["points"]
+        lines = self.ok("results", "best", "r.jsonl", "--top", "1").stdout.splitlines()
+        self.assertRegex(lines[-1], r"^18 rows of 18 points, \d+ of them without results$")
+        for line, gpus in zip(lines[1:3], ("64", "8"), strict=True):
+            best = min((point for point in points if point["axes"]["cluster.world_size"] == gpus), key=lambda point: point["iteration_s"])
+            self.assertEqual(line.split()[:3], ["▶", gpus, best["strategy"]])
+        table = list(csv.DictReader(io.StringIO(self.ok("results", "csv", "r.jsonl").stdout)))
+        self.assertEqual(len(table), 18)
+        of_sweep = {(p["axes"]["cluster.world_size"], p["axes"]["strategy"], p["axes"]["ddp.bucket_cap"]): p for p in points}
+        for row in table:
+            if row["error"]:
+                self.assertEqual(row["iteration_s"], "")
+                continue
+            point = of_sweep.get((row["cluster.world_size"], row["strategy"], row["ddp.bucket_cap"]))
+            if point:  # of strategies without caps a sweep has one
+                self.assertEqual(float(row["iteration_s"]), point["iteration_s"])
+        whole = self.read("r.jsonl").splitlines(True)
+        self.write("r.jsonl", b"".join(whole[:4]) + whole[4][:-9])
+        done = self.ok("results", "best", "r.jsonl")
+        self.assertIn("3 rows of 18 points", done.stdout)
+        self.assertIn("are no whole row: left out", done.stderr)
+        self.refused("is it the right file?", "results", "best", "trace.csv")
+
+    def test_old_spelling(self):
+        self.ok("sweep", "scenario.yaml", "--results", "a.jsonl")
+        done = self.ok("merge", "a.jsonl", "--out", "b.jsonl")
+        self.assertEqual(done.stderr, "note: 'ddpsim merge' is 'ddpsim results merge' now\n")
+        self.assertEqual(self.read("a.jsonl"), self.read("b.jsonl"))
 
 
 if __name__ == "__main__":
