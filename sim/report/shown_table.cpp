@@ -193,7 +193,8 @@ std::vector<std::string> leave_out(std::vector<ShownColumn>& columns, std::vecto
   }
   std::ranges::sort(left_out);
   std::vector<std::string> heads;
-  for (auto& [place, head] : left_out) heads.push_back(std::move(head));
+  for (auto& [place, head] : left_out)
+    if (!head.empty()) heads.push_back(std::move(head));
   return heads;
 }
 

@@ -107,13 +107,14 @@ bool makes_same_buckets(const Row& one, const Row& next, std::size_t cap_axis) {
 }
 
 // The default's row stands where its cap would.
-void add_default(const SweepResult& result, std::vector<Row>& rows, std::size_t cap_axis) {
+void add_default(const SweepResult& result, const Best& jobs, std::vector<Row>& rows, std::size_t cap_axis) {
   if (result.with_default.size() != 1 || result.best_by_group().size() != 1) return;
   const auto& [best, usual] = *result.with_default.begin();
   auto before = std::ranges::find_if(rows, [&](const Row& row) {
     return row.point && row.point->metrics.bucket_cap && *row.point->metrics.bucket_cap > usual.cap;
   });
   Row row{nullptr, result.points[best].axis_values, usual.iteration, result.points[best].metrics.iteration};
+  row.given = jobs.given(row.axis_values);
   row.axis_values[cap_axis] = "default, " + short_text(usual.cap.value(), Measure::binary_bytes);
   rows.insert(before, std::move(row));
 }
@@ -133,7 +134,7 @@ std::vector<Row> rows_of(const SweepResult& result, bool is_short) {
     else
       rows.push_back(std::move(row));
   }
-  if (is_short && cap_axis) add_default(result, rows, *cap_axis);
+  if (is_short && cap_axis) add_default(result, best, rows, *cap_axis);
   return rows;
 }
 

@@ -43,8 +43,15 @@ std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<
   return *best;
 }
 
-// Of least regret, unless the default cannot be told apart from it; of those that draws do not tell apart by
-// it the fastest.
+std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,
+                               const std::function<bool(std::size_t)>& are_meant) {
+  std::vector<std::size_t> found;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(found), are_meant);
+  return found;
+}
+
+// Of least regret, of those that draws do not tell apart by it the fastest; unless the default cap and
+// strategy, all else being equal, cannot be told apart from it.
 std::size_t surest_of(const SweepResult& result, const std::vector<std::size_t>& candidates) {
   auto cap = result.find_axis(kBucketCapAxis), strategy = result.find_axis(kStrategyAxis);
   auto is_default = [&](const SweepPoint& point) {
@@ -53,20 +60,19 @@ std::size_t surest_of(const SweepResult& result, const std::vector<std::size_t>&
   };
   auto regret = [&](std::size_t i) { return result.points[i].odds->regret; };
   double least = regret(*std::ranges::min_element(candidates, {}, regret));
-  std::vector<std::size_t> alike;
-  for (auto i : candidates) {
-    const auto& point = result.points[i];
-    if (point.odds->is_tied && is_default(point)) return i;
-    if (regret(i) <= least + kRegretNoise) alike.push_back(i);
-  }
-  return fastest_of(result.points, alike);
-}
-
-std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,
-                               const std::function<bool(std::size_t)>& are_meant) {
-  std::vector<std::size_t> found;
-  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(found), are_meant);
-  return found;
+  auto surest =
+      fastest_of(result.points, those(candidates, [&](auto i) { return regret(i) <= least + kRegretNoise; }));
+  auto others = [&](std::size_t i) {
+    auto values = result.points[i].axis_values;
+    for (auto axis : {cap, strategy})
+      if (axis) values[*axis].clear();
+    return values;
+  };
+  for (auto i : candidates)
+    if (const auto& point = result.points[i];
+        point.odds->is_tied && is_default(point) && others(i) == others(surest))
+      return i;
+  return surest;
 }
 
 std::vector<std::size_t> all_of(const std::vector<SweepPoint>& points) {
@@ -141,7 +147,8 @@ bool SweepResult::is_given(std::string_view axis) {
   // The same work in other pieces, unless changes_work().
   if (axis == "workload.micro_batch" || axis == "workload.recompute") return false;
   return axis.starts_with("cluster.") || axis.starts_with("workload.") || axis.starts_with("variability.") ||
-         axis.starts_with("physics.") || axis == "evidence" || axis.starts_with("collective.scale");
+         axis.starts_with("physics.") || axis == "evidence" || axis == "expert.imbalance" ||
+         axis.starts_with("collective.scale");
 }
 
 bool SweepResult::changes_work(std::size_t axis) const {

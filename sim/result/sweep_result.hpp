@@ -96,9 +96,9 @@ struct SweepGroup {
 };
 
 // A point is better when it loses less on average over what is in doubt, or, where nothing is, when its
-// iteration is shorter; among those that cannot be told apart PyTorch's default cap and strategy, among
-// equals (to 1e-12 relative) the smaller cap, then the earlier point. One that may not fit into a GPU's
-// memory is best only where none surely does.
+// iteration is shorter; among those that cannot be told apart, and are alike otherwise, PyTorch's default cap
+// and strategy, among equals (to 1e-12 relative) the smaller cap, then the earlier point. One that may not
+// fit into a GPU's memory is best only where none surely does.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
   std::vector<SweepPoint> points;

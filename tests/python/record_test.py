@@ -109,6 +109,7 @@ def test_pipeline_stages_as_on_gloo(four, tmp_path):
         assert flops(items) == four["pipeline"][rank]["flops"]
 
 
+@pytest.mark.skipif(RELEASE < (2, 5), reason="PipelineStage of 2.4 takes a micro-batch's tensors")
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "interleaved"])
 def test_stages_are_simulated(tmp_path, schedule):
     """Four micro-batches through four equal stages (interleaved: two ranks with two each). All ranks compute the same but for the loss, and no schedule is

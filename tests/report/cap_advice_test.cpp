@@ -116,6 +116,21 @@ TEST(Verdict, OfClustersIsWhatIsBestOnEach) {
   EXPECT_THAT(verdict_lines(result), ElementsAre("best everywhere: strategy ddp, by 16.7 to 20.0 %"));
 }
 
+// What draws do not tell apart: the default cap wins against other caps, not against another algorithm with
+// one.
+TEST(Verdict, TheDefaultWinsTiesOnlyWhereAllElseIsEqual) {
+  SweepResult result;
+  result.axes = {"collective.nccl.algorithm", "ddp.bucket_cap"};
+  result.points = {point({"auto", "25MiB"}, 25 * 0x1p20, 9), point({"auto", "800MiB"}, 800 * 0x1p20, 8),
+                   point({"ring", "25MiB"}, 25 * 0x1p20, 9)};
+  for (auto& one : result.points) one.odds = Odds{0.3, 0.05, true};
+  result.points[1].odds->regret = 0.01;
+  result.points[0].odds->is_tied = false;
+  EXPECT_EQ(result.best(), 1U);
+  result.points[0].odds->is_tied = true;
+  EXPECT_EQ(result.best(), 0U);
+}
+
 // On bare links Gloo pays for no host.
 TEST(Verdict, ComparesNoBackendsWithoutHosts) {
   SweepResult result;

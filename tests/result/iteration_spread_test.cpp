@@ -62,7 +62,7 @@ TEST(IterationSpread, OnTheConsole) {
                         "20 s (seed 7)\nif nothing varied        8 s\n"));
   EXPECT_THAT(out.str(), HasSubstr("how slow the slowest of so many ranks is, on average\n"
                                    "ranks  compute %\n"
-                                   "    1\n"
+                                   "    1       +0.0\n"
                                    "    4       +2.0\n"
                                    "   12       +4.0\n"));
 }

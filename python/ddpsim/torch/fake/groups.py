@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import io
 import itertools
 import os
 import pickle
@@ -13,7 +14,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
 from ddpsim.torch.fake.collectives import Collectives
 from ddpsim.torch.fake.patches import Patches
@@ -131,6 +132,25 @@ def _meshes(patches: Patches, collectives: Collectives) -> None:
 _blocks = itertools.count(1)
 
 
+def _on_meta(size: Any, stride: Any, dtype: torch.dtype, requires_grad: bool) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+class _Pickler(pickle.Pickler):
+    """A fake tensor travels as its shape: releases up to 2.6 cannot pickle one."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, FakeTensor):
+            return _on_meta, (tuple(value.shape), value.stride(), value.dtype, value.requires_grad)
+        return NotImplemented
+
+
+def _pickled(objects: Any) -> bytes:
+    out = io.BytesIO()
+    _Pickler(out).dump(objects)
+    return out.getvalue()
+
+
 class _Mail:
     """Objects between ranks that are recorded one after another: files in a folder, numbered for each pair."""
 
@@ -144,7 +164,7 @@ class _Mail:
         self.peers.add(to)
         if self._folder is not None:
             with unset_fake_temporarily():
-                (self._folder / f"{self._rank}-{to}-{self._sent[to]}").write_bytes(pickle.dumps(objects))
+                (self._folder / f"{self._rank}-{to}-{self._sent[to]}").write_bytes(_pickled(objects))
         self._sent[to] += 1
 
     def receive(self, source: int) -> Any:
