@@ -88,8 +88,8 @@ static ShownTable growth_table(const Growth& growth) {
   int drop = 5;
   for (const auto& cause : causes_of(growth))
     add(
-        std::string(cause.key).c_str(), [&](const auto& m) { return m.lost_to(cause.cause) / m.iteration; },
-        drop++, Form::share);
+        std::string(cause_name(cause)).c_str(),
+        [&](const auto& m) { return m.lost_to(cause.cause) / m.iteration; }, drop++, Form::share);
   for (const auto& point : growth.points) {
     const auto& memory = point.metrics.memory;
     table.marks.push_back(memory && memory->fit() == Fit::no ? Mark::unfit : Mark::none);
@@ -116,7 +116,7 @@ static std::string growth_verdict(const Growth& growth) {
   };
   auto causes = causes_of(growth);
   if (auto worst = std::ranges::max_element(causes, {}, lost); worst != causes.end() && lost(*worst) > 0.005)
-    line += fmt::format("; most is lost to {}", worst->key);
+    line += fmt::format("; most is lost to {}", cause_name(*worst));
   for (std::size_t i = 1; i <= last; ++i)
     if (growth.efficiency(i) < kMuch)
       return fmt::format("{}. Below {:.0f} % from {} on.", line, 100 * kMuch,

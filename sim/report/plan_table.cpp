@@ -50,7 +50,8 @@ std::string losses_of(const IterationMetrics& m) {
                    [](const Loss& a, const Loss& b) { return a.seconds > b.seconds; });
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, losses.size()); ++i)
-    texts.push_back(fmt::format("{} {:.1f} %", losses[i].row().key, 100 * (losses[i].seconds / m.iteration)));
+    texts.push_back(
+        fmt::format("{} {:.1f} %", cause_name(losses[i].row()), 100 * (losses[i].seconds / m.iteration)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -97,7 +97,14 @@ std::string money_text(double money) {
 std::string likely_text(const IterationMetrics& metrics) {
   if (!metrics.uncertainty) return time_text(metrics.iteration.value());
   auto likely = metrics.uncertainty->likely();
+  if (metrics.iteration < likely.least || metrics.iteration > likely.most)
+    return fmt::format("{}, but 80 % sure of {} to {}", time_text(metrics.iteration.value()),
+                       time_text(likely.least.value()), time_text(likely.most.value()));
   return time_text(metrics.iteration.value(), likely.least.value(), likely.most.value(), "80 % sure");
+}
+
+std::string_view cause_name(const LossCauseRow& row) {
+  return row.cause == LossCause::ends ? "waiting" : row.key;
 }
 
 std::string training_text(const IterationMetrics& metrics) {

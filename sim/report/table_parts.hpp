@@ -38,8 +38,12 @@ std::vector<std::string> axis_cells(const std::vector<std::string>& axes,
 std::string point_name(const std::vector<std::string>& axes, const std::vector<std::string>& values,
                        const IterationMetrics& metrics);
 
-// "1.477 s (1.430–1.564, 80 % sure)"; where nothing is in doubt "1.477 s".
+// "1.477 s (1.430–1.564, 80 % sure)"; where nothing is in doubt "1.477 s"; where what is known of such jobs
+// lies elsewhere "2.37 s, but 80 % sure of 2.41 s to 3.31 s".
 std::string likely_text(const IterationMetrics& metrics);
+
+// Of a cause in tables: "waiting" of what communication makes a step longer at its ends.
+std::string_view cause_name(const LossCauseRow& row);
 
 // "15T tokens in 34.2 days, 2.05 million at 2.5 a GPU and hour"; empty: nobody says how long the training is.
 std::string training_text(const IterationMetrics& metrics);

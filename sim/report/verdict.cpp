@@ -121,17 +121,17 @@ std::string enough_line(const SweepResult& result) {
   }
   auto enough = std::ranges::find_if(values, [](const auto& one) { return one.second.most <= kNoGain; });
   if (values.size() < 2 || enough == values.end()) return {};
-  auto line = fmt::format("{} {} is enough", *axis, enough->second.text);
+  auto cost_of_below = [&] {
+    const auto& below = std::prev(enough)->second;
+    return fmt::format("{} costs {:.1f}{} %", below.text, 100 * below.least,
+                       below.most - below.least < 5e-4 ? "" : fmt::format(" to {:.1f}", 100 * below.most));
+  };
   if (std::next(enough) == values.end())
-    line += ", the fastest tried";
-  else
-    line += fmt::format(": {} gains no more than {:.1f} %", values.rbegin()->second.text,
-                        100 * enough->second.most);
-  if (enough == values.begin()) return line;
-  const auto& below = std::prev(enough)->second;
-  return line +
-         fmt::format("; {} costs {:.1f}{} %", below.text, 100 * below.least,
-                     below.most - below.least < 5e-4 ? "" : fmt::format(" to {:.1f}", 100 * below.most));
+    return fmt::format("the faster {} is, the better: {} against {}", *axis, cost_of_below(),
+                       enough->second.text);
+  auto line = fmt::format("{} {} is enough: {} gains no more than {:.1f} %", *axis, enough->second.text,
+                          values.rbegin()->second.text, 100 * enough->second.most);
+  return enough == values.begin() ? line : fmt::format("{}; {}", line, cost_of_below());
 }
 
 // "strategy fsdp, ddp.bucket_cap 25MiB": a point's values on the axes that are given, or on the others.
