@@ -22,6 +22,12 @@ class Study(Answer[_core.Compared]):
         return axes
 
     @property
+    def verdict(self) -> str:
+        """What follows from the points, as `ddpsim sweep` says it below its table."""
+        lines: list[str] = self.to_dict()["verdict"]
+        return "\n".join(lines)
+
+    @property
     def frame(self) -> pandas.DataFrame:
         """One row a point that could be simulated, as of Job.sweep, with p_best, regret and tied besides. Needs pandas."""
         require_pandas()

@@ -155,6 +155,28 @@ class Job:
         file = _core.scenario_path(os.fspath(path))
         return cls._of(_core.load_text(file), file, file, ())
 
+    @classmethod
+    def from_deepspeed(cls, config: str | os.PathLike[str], scenario: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
+        """Of DeepSpeed's ds_config.json and what that does not say, which wins: Job.from_deepspeed("ds.json", model="llama-2-13b", gpus=32,
+        topology="dgx-a100", sequence=4096). What of the file counts for nothing, or is replaced, is a UserWarning."""
+        return cls(scenario, **keys)._launched("ds_config", config)
+
+    @classmethod
+    def from_megatron(cls, script: str | os.PathLike[str], scenario: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
+        """The same of a bash script that launches Megatron-LM, or its flags alone."""
+        return cls(scenario, **keys)._launched("megatron_args", script)
+
+    @classmethod
+    def from_accelerate(cls, config: str | os.PathLike[str], scenario: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
+        """The same of Hugging Face Accelerate's configuration."""
+        return cls(scenario, **keys)._launched("accelerate", config)
+
+    def _launched(self, kind: str, path: str | os.PathLike[str]) -> Job:
+        core = self._core.launched(kind, os.path.abspath(os.fspath(path)))
+        for note in core.launch_notes():
+            warnings.warn(note, stacklevel=3)
+        return Job._of(core.text(), os.path.basename(os.fspath(path)), self._parts[2], ())
+
     def set(self, changes: Mapping[str, Any]) -> Job:
         """Another job, with these keys changed: {"ddp.bucket_cap": "100MiB"}, as --set does."""
         text, name, file, overrides = self._parts

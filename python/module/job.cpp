@@ -12,6 +12,7 @@
 #include "sim/engine/written_programs.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
+#include "sim/resolve/launched_job.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/result/measured_iterations.hpp"
 #include "sim/study/best_caps.hpp"
@@ -61,6 +62,22 @@ Job Job::with(const std::vector<std::string>& overrides) const {
   for (const auto& assignment : overrides) config::apply_override(job.root_, assignment);
   job.overrides_.insert(job.overrides_.end(), overrides.begin(), overrides.end());
   return job;
+}
+
+Job Job::launched(const std::string& kind, const std::string& path) const {
+  auto which = kind == "ds_config"       ? LaunchKind::ds_config
+               : kind == "megatron_args" ? LaunchKind::megatron_args
+                                         : LaunchKind::accelerate;
+  auto job = *this;
+  job.launch_notes_ = apply_to_job(job.root_, {which, path}, true, file_).notes;
+  job.readers_ = std::make_shared<Readers>(file_);
+  return job;
+}
+
+std::vector<std::string> Job::launch_notes() const {
+  std::vector<std::string> texts;
+  for (const auto& note : launch_notes_) texts.push_back(note.text);
+  return texts;
 }
 
 std::string Job::program() const {

@@ -62,6 +62,13 @@ class Job {
   // The same with more overrides. Both know what either has read.
   [[nodiscard]] Job with(const std::vector<std::string>& overrides) const;
 
+  // With what a file says that the job is launched with, of kind "ds_config", "megatron_args" or
+  // "accelerate", where no override says otherwise.
+  [[nodiscard]] Job launched(const std::string& kind, const std::string& path) const;
+  // The scenario as one line of YAML, and notes of such a file.
+  [[nodiscard]] std::string text() const { return config::to_flow_text(root_); }
+  [[nodiscard]] std::vector<std::string> launch_notes() const;
+
   [[nodiscard]] Result simulate() const;
   [[nodiscard]] BestCap best_cap(bool exact) const;
   // The best list of caps; throws InputError where a list does not make the buckets.
@@ -93,6 +100,7 @@ class Job {
 
   std::string text_, name_, file_;
   std::vector<std::string> overrides_;
+  std::vector<Note> launch_notes_;
   config::Value root_;
   std::shared_ptr<Readers> readers_;
 };

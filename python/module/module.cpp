@@ -115,6 +115,9 @@ NB_MODULE(_core, m) {
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
       .def("with_overrides", &Job::with, nb::arg("overrides"), Released(),
            "The same with more overrides; both know what either has read.")
+      .def("launched", &Job::launched, nb::arg("kind"), nb::arg("path"), Released())
+      .def("text", &Job::text)
+      .def("launch_notes", &Job::launch_notes)
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
       .def("best_caps", &Job::best_caps, Released())

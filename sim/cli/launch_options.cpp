@@ -1,7 +1,6 @@
 #include "sim/cli/launch_options.hpp"
 
-#include "sim/config/overrides.hpp"
-#include "sim/resolve/workload_model.hpp"
+#include "sim/resolve/launched_job.hpp"
 
 namespace ddpsim::cli {
 
@@ -43,15 +42,7 @@ std::vector<std::string> LaunchOptions::words() const {
 
 Launched LaunchOptions::apply(config::Value& root, const std::string& scenario, bool sweeps) const {
   auto given = file();
-  if (!given) return {};
-  auto hidden = [&]() -> std::optional<std::int64_t> {
-    const auto* model = config::find_at(root, "workload.model");
-    if (!model || model->kind == config::Value::Kind::null) return std::nullopt;
-    Files files(scenario);
-    auto found = described_model(*model, files).transformer;
-    return found ? std::optional(found->hidden) : std::nullopt;
-  };
-  return apply_launch_file(root, *given, sweeps, hidden);
+  return given ? apply_to_job(root, *given, sweeps, scenario) : Launched();
 }
 
 }  // namespace ddpsim::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/report/cap_advice.hpp"
+#include "sim/report/verdict.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
 
@@ -129,6 +130,7 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
   for (const auto& [point, formula] : result.formulas)
     formulas.emplace_back(formula_fields(result, result.points[point], formula));
   if (!formulas.empty()) sweep.emplace_back("formulas", formulas);
+  sweep.emplace_back("verdict", verdict_lines(result));
   for (const auto& point : result.failed) failed.emplace_back(failed_fields(result, point));
   if (!failed.empty()) sweep.emplace_back("failed_points", failed);
   json::append(sweep, {{"notes", json::notes(result.notes)}, {"tool", json::tool(tool)}});

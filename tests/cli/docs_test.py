@@ -9,8 +9,6 @@ import ddpsim_cli as cli
 
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r'docs/(model|nccl|accuracy|validation|reference/[\w-]+)\.md[,"]? \(?"([^"\n]+)"')
-REFERENCE = sorted((cli.SOURCE_ROOT / "docs/reference").glob("*.md"))
-SCENARIO = cli.SOURCE_ROOT / "docs/reference/scenario.md"
 # As `wc -w` counts them. A page that outgrows its row loses words first: all together shall have 45,000.
 MOST_WORDS = {
     "README.md": 1180,
@@ -38,6 +36,14 @@ MOST_WORDS = {
 }
 
 
+def reference():
+    return sorted((cli.SOURCE_ROOT / "docs/reference").glob("*.md"))
+
+
+def scenario_page():
+    return cli.SOURCE_ROOT / "docs/reference/scenario.md"
+
+
 def anchor_of(heading):
     """As GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -60,7 +66,7 @@ class KeysTest(cli.CliTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_finds_and_corrects_what_the_page_says_otherwise(self):
-        text = SCENARIO.read_text()
+        text = scenario_page().read_text()
         row = "| `parameter_server.servers` | integer 1-1048576 | 1 | each"
         for wrong in (row.replace(" | 1 | ", " | 2 | "), row.replace("integer 1-1048576", "bool")):
             with self.subTest(wrong):
@@ -71,7 +77,7 @@ class KeysTest(cli.CliTest):
                 self.assertEqual(page.read_text(), text)
 
     def test_most_keys_have_generated_columns(self):
-        page = self.write("scenario.md", re.sub(r"^(\| `[^|]*) \| .*? \| .*? \| ", r"\1 | ? | ? | ", SCENARIO.read_text(), flags=re.MULTILINE))
+        page = self.write("scenario.md", re.sub(r"^(\| `[^|]*) \| .*? \| .*? \| ", r"\1 | ? | ? | ", scenario_page().read_text(), flags=re.MULTILINE))
         self.assertEqual(self.keys("--page", page).returncode, 0)
         rows = [line for line in page.read_text().splitlines() if re.match(r"\| `[a-z_]+\.[a-z_.]+`", line)]
         self.assertGreater(sum(" | ? | " not in row for row in rows), 120)
@@ -97,7 +103,7 @@ class WordsTest(cli.CliTest):
         self.assertEqual({page: count for page, count in words.items() if count > MOST_WORDS[page]}, {})
 
     def test_the_reference_has_contents_where_it_is_long(self):
-        for page in REFERENCE:
+        for page in reference():
             with self.subTest(page.name):
                 head, *sections = re.split(r"^## ", CODE.sub("", page.read_text()), flags=re.MULTILINE)
                 if len(sections) > 4:

@@ -6,7 +6,6 @@ import unicodedata
 
 import ddpsim_cli as cli
 
-SCREENS = cli.SOURCE_ROOT / "tests/cli/screens"
 WIDTHS = (80, 120, 200)
 UPDATE = "--update" in sys.argv
 if UPDATE:
@@ -43,7 +42,7 @@ class TerminalTest(cli.CliTest):
     def test_screens(self):
         for name, command in COMMANDS.items():
             text = "".join(f"--- {width} columns\n{self.shown(command, '--width', str(width))}" for width in WIDTHS)
-            path = SCREENS / f"{name}.txt"
+            path = cli.SOURCE_ROOT / f"tests/cli/screens/{name}.txt"
             if UPDATE:
                 path.write_text(text)
             with self.subTest(name):

@@ -291,3 +291,38 @@ def test_best_caps(small, root, cli, tmp_path):
     assert best.search_leaves_out == found["search_leaves_out"]
     with pytest.raises(ddpsim.InputError, match="best-caps|list"):
         small.set({"strategy": "flat"}).best_caps()
+
+
+DS_CONFIG = {"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
+
+
+def test_of_deepspeeds_file(tmp_path, cli):
+    """The same answer as the command line's, of the same file; what the caller says wins, and the rest of the file is said to be left out."""
+    (tmp_path / "ds.json").write_text(json.dumps({**DS_CONFIG, "wall_clock_breakdown": False}))
+    job = {"model": "llama-2-7b", "gpus": 16, "topology": "dgx-a100", "sequence": 2048}
+    made = ddpsim.Job.from_deepspeed(tmp_path / "ds.json", **job)
+    printed = json.loads(cli("simulate", "llama-2-7b", "--gpus", "16", "--on", "dgx-a100", "--sequence", "2048", "--ds-config", "ds.json", "--json", "-"))
+    found = made.simulate().to_dict()
+    assert (found["strategy"], found["iteration_s"]) == ("zero3", printed["iteration_s"])
+    assert pickle.loads(pickle.dumps(made)).simulate().iteration_s == printed["iteration_s"]
+    with pytest.warns(UserWarning, match="micro_batch"):
+        other = ddpsim.Job.from_deepspeed(tmp_path / "ds.json", **job, micro_batch=1)
+    assert other.simulate().iteration_s < found["iteration_s"]
+    (tmp_path / "ds.json").write_text("{")
+    with pytest.raises(ddpsim.InputError, match="ds.json:1:"):
+        ddpsim.Job.from_deepspeed(tmp_path / "ds.json", **job)
+
+
+def test_of_megatrons_and_accelerates_files(root, tmp_path, cli):
+    made = ddpsim.Job.from_megatron(root / "examples/pretrain.sh", topology="superpod-h100")
+    printed = json.loads(cli("simulate", "--megatron-args", root / "examples/pretrain.sh", "--on", "superpod-h100", "--json", "-"))
+    assert made.simulate().iteration_s == printed["iteration_s"]
+    (tmp_path / "acc.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 8\nmixed_precision: bf16\n")
+    made = ddpsim.Job.from_accelerate(tmp_path / "acc.yaml", model="gpt2", topology="dgx-a100", sequence=1024, micro_batch=1)
+    assert made.simulate().to_dict()["world_size"] == 8
+
+
+def test_the_verdict_is_the_command_lines(small, root, cli):
+    study = small.study({"ddp.bucket_cap": ["1MiB", "25MiB", "200MiB"]})
+    assert study.verdict.splitlines()[0].startswith(("Worth", "Keep the default"))
+    assert study.verdict == "\n".join(study.to_dict()["verdict"])

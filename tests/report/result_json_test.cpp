@@ -258,6 +258,9 @@ IN"relative_error": -0.19999999999999996
     {
 )" + ddp_at("      ") + R"(    }
   ],
+  "verdict": [
+    "best: strategy ddp, 4.00 s, 50.0 % shorter than the longest"
+  ],
   "notes": [],
   "tool": {
     "version": "0.1.0",
