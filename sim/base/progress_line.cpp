@@ -53,7 +53,7 @@ void ProgressLine::show_done(std::size_t done, std::size_t all, std::size_t befo
   if (recent_.empty() || now - recent_.back().first > kEach / 10) recent_.emplace_back(now, done);
   while (recent_.size() > 2 && now - recent_[1].first > kRecent) recent_.pop_front();
   if (now - last_ >= each_) write(text(now), now);
-  if (again_.joinable()) return;
+  if (again_.joinable() || !is_terminal_) return;
   // Signals are the main thread's.
   sigset_t all_signals, usual;
   sigfillset(&all_signals);

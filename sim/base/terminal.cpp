@@ -69,7 +69,8 @@ bool is_utf8_locale() {
 bool wants_colour(const std::string& wish, bool is_terminal) {
   if (wish != "auto") return wish == "always";
   if (!environment("NO_COLOR").empty()) return false;
-  return !environment("CLICOLOR_FORCE").empty() || (is_terminal && environment("TERM") != "dumb");
+  auto force = environment("CLICOLOR_FORCE");
+  return (!force.empty() && force != "0") || (is_terminal && environment("TERM") != "dumb");
 }
 
 std::optional<std::size_t> width_of(int descriptor, const TerminalWish& wish, bool is_terminal) {

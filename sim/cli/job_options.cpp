@@ -102,7 +102,11 @@ void JobOptions::apply(config::Value& root, const std::string& model, bool sweep
     auto given = given_.find(word.option);
     if (given == given_.end() || given->second.empty()) continue;
     const auto& text = given->second;
-    bool is_list = sweeps && text.find(',') != std::string::npos;
+    bool is_list = word.key != std::string_view("cluster.topology") && !text.starts_with('{') &&
+                   text.find(',') != std::string::npos;
+    if (is_list && !sweeps)
+      throw InputError(fmt::format("{} takes one value here", word.option),
+                       fmt::format("several are a sweep's: ddpsim sweep ... {} {}", word.option, text));
     config::apply_override(
         root, is_list ? fmt::format("sweep.{}=[{}]", word.key, text) : fmt::format("{}={}", word.key, text),
         word.option);

@@ -81,9 +81,9 @@ struct AsLaunched {
 AsLaunched apply_launch(const PlanOptions& options, config::Value& root) {
   if (!options.launch.file()) return {};
   auto launched = options.launch.apply(root, "", false);
+  AsLaunched as_launched{root, std::move(launched.notes)};
   if (launched.global_batch && !says(root, "batch.global"))
     config::set_at(root, "batch.global", *launched.global_batch, launched.global_batch->span);
-  AsLaunched as_launched{root, std::move(launched.notes)};
   drop_searched(root);
   return as_launched;
 }

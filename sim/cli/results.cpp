@@ -74,7 +74,7 @@ Command results_command() {
   out.is_required = true;
   return {.name = "results",
           .description = "What a study has found: its best points, all as CSV, shards as one file",
-          .example = "  ddpsim sweep study.yaml --results r.jsonl\n  ddpsim results best r.jsonl",
+          .example = "  ddpsim results best r.jsonl",
           .commands = {{.name = "best",
                         .description = "The shortest steps of each cluster and workload",
                         .example = "  ddpsim results best results.jsonl --top 5",

@@ -59,7 +59,7 @@ void add_look(Command& command, TerminalWish& wish) {
                              .description =
                                  "Columns of the output (default: COLUMNS, or the terminal's; a pipe gets "
                                  "all, and nothing is wrapped)",
-                             .range = {{20, 1000}}});
+                             .range = {{40, 1000}}});
   command.options.push_back(
       {.name = "--color",
        .value = &wish.colour,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -87,7 +88,12 @@ void print_summary(const SimulateOptions& options, const Timeline& timeline, con
 
 // Beside the summary; on standard error where there is none.
 void tell(const ScenarioOptions& options, const std::string& text) {
-  options.prints_summary() ? void(std::cout << text) : write_stderr(text);
+  const auto& terminal = options.prints_summary() ? standard_output() : standard_error();
+  std::string wrapped, line;
+  for (std::istringstream lines(text); std::getline(lines, line);)
+    wrapped +=
+        terminal.wrapped(line, Look::plain, std::min(line.find_first_not_of(' '), line.size()) + 2) + '\n';
+  options.prints_summary() ? void(std::cout << wrapped) : write_stderr(wrapped);
 }
 
 Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Value& root,

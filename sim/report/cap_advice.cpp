@@ -109,7 +109,9 @@ ShownTable cap_table(const SweepResult& result, const std::vector<CapAdvice>& ad
   auto of_default = [](auto cell) {
     return [cell](const CapAdvice& one) { return one.with_default ? Cell(cell(*one.with_default)) : Cell(); };
   };
-  table.add("bucket_cap_mb", advice, [&](const CapAdvice& one) { return cap_argument(result, one); });
+  table.add("bucket_cap_mb", advice, [&](const CapAdvice& one) {
+    return one.default_is_as_good() ? "default" : cap_argument(result, one);
+  });
   table.add("step", advice, &CapAdvice::iteration);
   table.add("default", advice,
             of_default([](const WithDefaultCap& usual) { return default_cap_text(usual); }), 2);

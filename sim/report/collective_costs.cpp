@@ -71,12 +71,12 @@ ShownTable collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
             [](const CostRow& row) { return short_text(row.bytes.value(), Measure::binary_bytes); });
   table.add("time", rows, &CostRow::time);
   table.add("busbw", rows, timed(&CostRow::busbw));
-  table.add("algbw", rows, timed(&CostRow::algbw), 2);
+  table.add("algbw", rows, timed(&CostRow::algbw), 4);
   table.add("algorithm", rows, picked, 1, Form::plain, true);
-  table.add("channels", rows, timed(&CostRow::channels), 4);
+  table.add("channels", rows, timed(&CostRow::channels));
   table.add("by itself", rows, itself, 0, Form::plain, true);
   table.add(
-      "the time is", rows, [](const CostRow& row) { return row.time ? row.note : row.why_not; }, 3,
+      "the time is", rows, [](const CostRow& row) { return row.time ? row.note : row.why_not; }, 1,
       Form::plain, true);
   return table;
 }

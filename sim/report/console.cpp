@@ -106,7 +106,7 @@ std::string communication_line(const IterationMetrics& m) {
 void print_terms(std::ostream& out, const Terminal& terminal, const IterationMetrics& m) {
   print_bars(out, terminal, terms_of(m), m.iteration.value());
   out << '\n' << terminal.wrapped(step_verdict(m), Look::verdict) << '\n';
-  out << terminal.wrapped(communication_line(m)) << '\n';
+  if (m.communication > Seconds()) out << terminal.wrapped(communication_line(m)) << '\n';
   Facts fact(out, terminal);
   if (const auto& sure = m.uncertainty) fact("in doubt", fmt::format("{}", fmt::join(sure->phrases(), "; ")));
   if (m.micro_batches > 1)

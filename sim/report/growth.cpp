@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/report/csv_parts.hpp"
 #include "sim/report/figures.hpp"
 #include "sim/report/shown_table.hpp"
@@ -136,7 +137,7 @@ void print_growth(std::ostream& out, const Terminal& terminal, const Growth& gro
   const auto& first = growth.points.front().metrics;
   for (const auto& [metrics, share] : growth.points)
     if (metrics.memory && !metrics.memory->fits())
-      say(fmt::format("on {} GPUs it {}", metrics.world_size, fit_line(*metrics.memory)));
+      say(fmt::format("on {} it {}", counted(metrics.world_size, "GPU"), fit_line(*metrics.memory)));
   std::string meaning = growth.scaling == Scaling::weak
                             ? "weak scaling: every GPU does the same, however many there are"
                             : "strong scaling: all GPUs together do the same, however many there are";

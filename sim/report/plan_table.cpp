@@ -174,7 +174,8 @@ std::string name_of(const PlannedPoint& point) {
                               {"EP", split.expert},
                               {"DP", split.data}})
     if (degree > 1) degrees.push_back(fmt::format("{}{}", name, degree));
-  return fmt::format("{}, {}", setting(point.settings, "strategy"), fmt::join(degrees, " × "));
+  auto strategy = setting(point.settings, "strategy");
+  return degrees.empty() ? strategy : fmt::format("{}, {}", strategy, fmt::join(degrees, " × "));
 }
 
 std::string verdict_of(const Plan& plan) {

@@ -214,8 +214,9 @@ void print_shown(std::ostream& out, const Terminal& terminal, const ShownTable& 
   std::vector<std::string> left_out;
   if (terminal.width)
     left_out = leave_out(columns, texts, *terminal.width - std::min(*terminal.width, in.size()));
-  auto begin =
-      in.size() + length_of(texts) - width_of(texts.back());  // of the last, whose words may go on below
+  // Of the last, whose words may go on below.
+  auto begin = in.size() + length_of(texts) - width_of(texts.back());
+  if (terminal.width) begin = std::min(begin, *terminal.width / 2);
   auto titles = line_of(texts, [](const auto& text) { return text.title; });
   out << terminal.shown(fmt::format("{}{}", in, titles), Look::dim) << '\n';
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {

@@ -9,6 +9,7 @@
 
 #include "sim/base/counted.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/figures.hpp"
 #include "sim/report/shown_table.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/result/sweep_result.hpp"
@@ -28,21 +29,32 @@ bool fits(const StudyRow& row) {
   return fits == nullptr || *fits;
 }
 
+// How long it takes for its work, so that batches of other sizes can be compared: a token, or the step.
+double effort_of(const StudyRow& row) {
+  auto said = row.figure("tokens_per_s");
+  const auto* tokens = std::get_if<double>(&said.value);
+  return tokens && *tokens > 0 ? 1 / *tokens : step_of(row).value();
+}
+
 auto rank_of(const StudyRow& row) {
-  return std::tuple(!fits(row), step_of(row), row.point);
+  return std::tuple(!fits(row), effort_of(row), row.point);
 }
 
 struct Shown {
   const StudyRow* row;
-  Seconds best;
+  const StudyRow* best;
   Mark mark;
 };
 
 ShownTable table_of(const StudyHead& study, const std::vector<Shown>& rows) {
   ShownTable table;
   for (std::size_t axis = 0; axis < study.axes.size(); ++axis)
-    table.add(short_title(study.axes, study.axes[axis]), rows,
-              [axis](const Shown& one) { return one.row->values[axis]; });
+    table.add(short_title(study.axes, study.axes[axis]), rows, [axis, &study](const Shown& one) {
+      auto cap = one.row->figure("bucket_cap_bytes");
+      const auto* bytes = std::get_if<Bytes>(&cap.value);
+      return bytes && study.axes[axis] == kBucketCapAxis ? short_text(bytes->value(), Measure::binary_bytes)
+                                                         : one.row->values[axis];
+    });
   auto figure = [&](const char* head, const char* key, int drop, Form form = Form::plain) {
     table.add(
         head, rows, [key](const Shown& one) { return one.row->figure(key); }, drop, form);
@@ -51,7 +63,7 @@ ShownTable table_of(const StudyHead& study, const std::vector<Shown>& rows) {
   table.add(
       "vs best", rows,
       [](const Shown& one) {
-        return one.mark == Mark::best ? Cell() : Cell(step_of(*one.row) / one.best - 1);
+        return one.row == one.best ? Cell() : Cell(effort_of(*one.row) / effort_of(*one.best) - 1);
       },
       0, Form::change);
   table.add(
@@ -88,7 +100,6 @@ void BestRows::add(const StudyRow& row) {
   auto place = places_.try_emplace(job_of(row), jobs_.size()).first->second;
   if (place == jobs_.size()) jobs_.emplace_back();
   auto& best = jobs_[place];
-  std::erase_if(best, [&](const StudyRow& other) { return other.point == row.point; });
   best.insert(std::ranges::upper_bound(best, rank_of(row), {}, rank_of), row);
   if (best.size() > most_) best.pop_back();
 }
@@ -101,12 +112,12 @@ void BestRows::print(std::ostream& out, const Terminal& terminal) const {
     if (jobs++ == kMostJobs) break;
     if (!shown.empty()) breaks.push_back(shown.size());
     for (const auto& row : rows)
-      shown.push_back({&row, step_of(rows.front()),
+      shown.push_back({&row, &rows.front(),
                        !fits(row)              ? Mark::unfit
                        : &row == &rows.front() ? Mark::best
                                                : Mark::none});
   }
-  auto table = table_of(study_, shown);
+  auto table = shown.empty() ? ShownTable() : table_of(study_, shown);
   table.all_with = "ddpsim results csv";
   table.breaks = most_ > 1 ? breaks : std::vector<std::size_t>();
   print_shown(out, terminal, table);

@@ -126,7 +126,7 @@ std::vector<Row> rows_of(const SweepResult& result, bool is_short) {
   auto failed = result.failed.begin();
   for (std::size_t i = 0; i <= result.points.size(); ++i) {
     for (; is_short && failed != result.failed.end() && failed->before <= i; ++failed)
-      rows.push_back({nullptr, failed->axis_values, {}, {}, Mark::unfit, best.given(failed->axis_values)});
+      rows.push_back({nullptr, failed->axis_values, {}, {}, Mark::none, best.given(failed->axis_values)});
     if (i == result.points.size()) break;
     auto row = best.row_of(i);
     if (is_short && cap_axis && !rows.empty() && makes_same_buckets(rows.back(), row, *cap_axis))
@@ -210,7 +210,7 @@ std::vector<std::string> lines_of(const SweepResult& result, const std::vector<C
   auto best_of_groups = result.best_by_group();
   auto lines = verdict_lines(result);
   std::ranges::move(formula_lines(result), std::back_inserter(lines));
-  if (best_of_groups.size() != 1) return lines;
+  if (best_of_groups.size() != 1 || !result.compares_choices()) return lines;
   if (auto training = training_text(result.points[best_of_groups.front()].metrics); !training.empty())
     lines.push_back("the best: " + training);
   if (!advice.empty()) std::ranges::move(advice_lines(result, advice.front()), std::back_inserter(lines));
@@ -236,6 +236,10 @@ ShownTable sweep_table(const SweepResult& result, bool is_short) {
                                                                    : Cell();
       },
       0, Form::change);
+  table.add("days", rows, of_point([](const Row& row) { return Cell(row.point->metrics.training_days()); }),
+            1);
+  table.add("cost", rows, of_point([](const Row& row) { return Cell(row.point->metrics.training_cost()); }),
+            1);
   table.add("range", rows, of_point(sure_cell), 3);
   add_figures(table, rows, kBeforeMemory);
   table.add("GB", rows, of_point(memory_cell), 4);

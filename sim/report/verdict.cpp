@@ -20,7 +20,8 @@ std::string odds_line(const SweepResult& result, std::size_t best) {
   constexpr std::size_t kMostNamed = 3;
   const auto& odds = result.points[best].odds;
   if (!odds || result.points.size() == 1) return {};
-  auto line = fmt::format("{:.0f} % sure that it is the fastest; it loses {:.1f} % on average",
+  auto name = point_name(result.axes, result.points[best].axis_values, result.points[best].metrics);
+  auto line = fmt::format("{}: {:.0f} % sure that it is the fastest; it loses {:.1f} % on average", name,
                           100 * odds->p_best, 100 * odds->regret);
   std::vector<std::string> ties;
   for (std::size_t i = 0; i < result.points.size(); ++i) {
@@ -86,6 +87,8 @@ std::vector<std::string> best_lines(const SweepResult& result) {
     lines.push_back(fmt::format("in doubt: {}", fmt::join(sure->phrases(), "; ")));
   return lines;
 }
+
+constexpr std::size_t kMostGroups = 8;
 
 // A faster link that gains no more than this is not needed.
 constexpr double kNoGain = 0.02;
@@ -183,6 +186,7 @@ std::string lead_text(const SweepResult& result, const std::vector<std::vector<s
     leads.push_back(*next);
   }
   auto [least, most] = std::ranges::minmax(leads);
+  if (most < 5e-4) return {};
   return most - least < 5e-4 ? fmt::format(", by {:.1f} %", 100 * least)
                              : fmt::format(", by {:.1f} to {:.1f} %", 100 * least, 100 * most);
 }
@@ -252,7 +256,7 @@ std::vector<std::string> verdict_lines(const SweepResult& result) {
   auto is_given = result.given_axes();
   if (std::find(is_given.begin(), is_given.end(), true) == is_given.end()) return best_lines(result);
   std::vector<std::string> lines;
-  bool only_given = true, only_caps = true;  // of caps alone the table of what to pass says it
+  bool only_given = true, only_caps = true;
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
     only_given = only_given && is_given[axis];
     only_caps = only_caps && (is_given[axis] || result.axes[axis] == kBucketCapAxis);
@@ -260,7 +264,11 @@ std::vector<std::string> verdict_lines(const SweepResult& result) {
   if (only_given) {
     if (auto line = enough_line(result); !line.empty()) lines.push_back(std::move(line));
     lines.push_back(extent_line(result));
-  } else if (!only_caps) {
+  } else if (only_caps) {
+    for (const auto& advice : cap_advice(result))
+      if (lines.size() < kMostGroups)
+        lines.push_back(fmt::format("{}: {}", advice.group, cap_verdict(result, advice)));
+  } else {
     lines = best_by_given(result, is_given);
   }
   if (auto line = throughput_line(result); !line.empty()) lines.push_back(std::move(line));

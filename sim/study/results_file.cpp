@@ -273,8 +273,13 @@ std::vector<Note> visit_results(const std::string& path, const ResultsVisitor& v
   if (!first) throw InputError(lines.place(), "there is no row", "name what 'ddpsim sweep --results' wrote");
   auto study = read_study_line(*first, lines.place());
   visit.head(study);
+  std::vector<bool> is_done(study.points);
   while (auto line = lines.next()) {
-    read_study_row(*line, study, lines.place());
+    auto head = read_study_row(*line, study, lines.place());
+    if (is_done[head.number])
+      throw InputError(lines.place(), fmt::format("point {} has a result before", head.number),
+                       "'ddpsim results merge' makes a file with one of each");
+    is_done[head.number] = state_of(head) == State::done;
     visit.row(read_whole_study_row(*line));
   }
   auto note = lines.note_of_rest("left out");

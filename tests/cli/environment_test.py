@@ -105,8 +105,8 @@ class StreamsTest(cli.CliTest):
                     self.assertTrue(done.stderr.endswith(message), done.stderr)
 
     def test_whoever_reads_has_seen_enough(self):
-        """`| head -1`: the end of any program whose reader is gone, and no file that is not finished."""
-        self.write_scenario(more="sweep: {ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 2000}}\nengine: {fidelity: exact}\n", world_size=16)
+        """`| head -1`: the end of any program whose reader is gone, and no file that is not finished. The table of 2,000 steps that differ is more than a pipe holds."""
+        self.write_scenario(more="sweep: {collective.scale.latency: {from: 1, to: 2000, points: 2000}}\n", world_size=16)
         before = self.files()
         process = subprocess.Popen([cli.BINARY, "sweep", "scenario.yaml", "--json", "out.json"], cwd=self.folder, env=cli.environment(),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -205,7 +205,7 @@ class GpuTest(PhysicsTest):
                     "--set", "evidence=mine.yaml", "--set", "sweep.ddp.bucket_cap=[1MiB, 100MiB]")
         done = self.ok("sweep", "scenario.yaml", *settings, "--csv", "s.csv")
         self.assertRegex(done.stdout, r"1 MiB +46\.5 +43\.\d–47\.\d ")
-        self.assertRegex(done.stdout, r"Keep the default, 25 MiB .*\n(80|79) % sure that it is the fastest; it loses 0\.\d % on average")
+        self.assertRegex(done.stdout, r"Keep the default, 25 MiB .*\nddp\.bucket_cap 1MiB: (80|79) % sure that it is the fastest; it loses 0\.\d % on average")
         rows = list(csv.DictReader(io.StringIO(self.read("s.csv").decode())))
         self.assertAlmostEqual(float(rows[1]["p10_s"]), 0.047, delta=1e-6)
         self.assertAlmostEqual(float(rows[0]["p_best"]), 0.8, delta=0.01)

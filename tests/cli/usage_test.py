@@ -78,7 +78,7 @@ class UsageTest(cli.CliTest):
                 done = self.ok(*command, "--help")
                 self.assertEqual(done.stderr, "")
                 self.assertIn("Usage: ddpsim", done.stdout)
-                self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "sweep") + " ")
+                self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "plan") + " ")
 
     def test_help_of_a_command_is_what_its_option_prints(self):
         for command in ([], ["scale"], ["topology"], ["topology", "costs"]):

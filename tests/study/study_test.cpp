@@ -193,7 +193,7 @@ TEST_F(ResultsFileTest, RefusedFiles) {
   auto first = open(true);
   EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
             "error: another process writes to 'r.jsonl'\n"
-            "hint: give each shard a file of its own; 'ddpsim merge' joins them");
+            "hint: give each shard a file of its own; 'ddpsim results merge' joins them");
 }
 
 TEST_F(ResultsFileTest, RowsOfOtherAxes) {
