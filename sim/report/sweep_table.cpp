@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <ostream>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -109,7 +110,8 @@ bool makes_same_buckets(const Row& one, const Row& next, std::size_t cap_axis) {
 // The default's row stands where its cap would.
 void add_default(const SweepResult& result, const Best& jobs, std::vector<Row>& rows, std::size_t cap_axis) {
   if (result.with_default.size() != 1 || result.best_by_group().size() != 1) return;
-  const auto& [best, usual] = *result.with_default.begin();
+  auto best = result.with_default.begin()->first;
+  const auto& usual = result.with_default.begin()->second;
   auto before = std::ranges::find_if(rows, [&](const Row& row) {
     return row.point && row.point->metrics.bucket_cap && *row.point->metrics.bucket_cap > usual.cap;
   });
@@ -173,10 +175,12 @@ Cell spread_cell(const Row& row) {
 }
 
 void add_figures(ShownTable& table, const std::vector<Row>& rows, std::span<const ShownFigure> figures) {
-  for (const auto& [key, head, drop, form] : figures)
+  for (const auto& figure : figures) {
+    const auto& column = column_of(figure.key);
     table.add(
-        head, rows, [&](const Row& row) { return row.point ? column_of(key).value(*row.point) : Cell(); },
-        drop, form);
+        figure.head, rows, [&](const Row& row) { return row.point ? column.value(*row.point) : Cell(); },
+        figure.drop, figure.form);
+  }
 }
 
 void print_heading(std::ostream& out, const char* text, TableStyle style) {

@@ -37,14 +37,14 @@ void Flow::begin(std::string_view ends, bool enters) {
 
 void Flow::begin_if() {
   begin("fi");
-  condition_.emplace();
+  condition_ = Condition{};
 }
 
 void Flow::begin_while(bool is_until) {
   begin("done");
   frames_.back().is_while = true;
   frames_.back().is_until = is_until;
-  condition_.emplace();
+  condition_ = Condition{};
 }
 
 void Flow::begin_case(Text subject) {
@@ -72,7 +72,7 @@ bool Flow::take_then() {
 void Flow::take_else(bool has_condition) {
   if (frames_.empty() || frames_.back().ends != "fi") return;
   if (has_condition)
-    condition_.emplace();
+    condition_ = Condition{};
   else
     enter(true);
 }

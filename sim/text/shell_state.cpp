@@ -1,7 +1,6 @@
 #include "sim/text/shell_state.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/core.h>
 
@@ -53,9 +52,9 @@ void State::keep(const std::string& name, Kept& kept) const {
 }
 
 void State::restore(Kept kept) {
-  for (auto& [name, value] : std::views::reverse(kept)) {
-    variables_.erase(name);
-    if (value) variables_[name] = *std::move(value);
+  for (auto one = kept.rbegin(); one != kept.rend(); ++one) {
+    variables_.erase(one->first);
+    if (one->second) variables_[one->first] = *std::move(one->second);
   }
 }
 
