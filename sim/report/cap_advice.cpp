@@ -156,8 +156,8 @@ std::string cap_verdict(const SweepResult& result, const CapAdvice& advice) {
   if (!usual) return fmt::format("Fastest: bucket_cap_mb={}, {}.", cap_argument(result, advice), time);
   double gain = 1 - advice.iteration / usual->iteration;
   if (advice.is_within_plateau())
-    return fmt::format("Keep the default, {}: no cap gains more than {:.1f} %.", default_cap_text(*usual),
-                       std::max(100 * gain, 0.1));
+    return fmt::format("Keep the default, {}: no {} gains more than {:.1f} %.", default_cap_text(*usual),
+                       result.has_every_assignment ? "cap" : "cap tried", std::max(100 * gain, 0.1));
   if (advice.default_is_tied())
     return fmt::format(
         "Keep the default, {}: it is not told apart from bucket_cap_mb={}, which gains {:.1f} %.",

@@ -66,7 +66,7 @@ ShownTable cap_table(const SweepResult& result, const std::vector<CapAdvice>& ad
 // What to pass to DistributedDataParallel: a round number of MiB that makes the same buckets, where one does.
 std::string cap_argument(const SweepResult& result, const CapAdvice& advice);
 
-// What the best cap is worth, in a sentence: "Keep the default, 25 MiB: no cap gains more than 0.2 %."
+// What the best cap is worth, in a sentence: "Keep the default, 25 MiB: no cap tried gains more than 0.2 %."
 std::string cap_verdict(const SweepResult& result, const CapAdvice& advice);
 // A sentence a line, the last one to paste. For the only group.
 std::vector<std::string> advice_lines(const SweepResult& result, const CapAdvice& advice);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <utility>
 
 #include <fmt/core.h>
@@ -18,36 +17,6 @@ std::string cap_text(const IterationMetrics& metrics) {
 }
 
 }  // namespace
-
-void print_cells(std::ostream& out, const std::vector<TableColumn>& columns,
-                 const std::vector<std::string>& cells, TableStyle style, std::string_view remark) {
-  bool markdown = style == TableStyle::markdown;
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    out << fmt::format("{}{:>{}}", markdown ? (i == 0 ? "| " : " | ") : (i == 0 ? "" : "  "), cells[i],
-                       columns[i].width);
-  out << (markdown ? " |" : "") << remark << '\n';
-}
-
-void print_titles(std::ostream& out, const std::vector<TableColumn>& columns, TableStyle style) {
-  std::vector<std::string> titles;
-  for (const auto& column : columns) titles.push_back(column.title);
-  print_cells(out, columns, titles, style);
-  if (style != TableStyle::markdown) return;
-  for (const auto& column : columns)
-    out << fmt::format("|{:->{}}:", "", std::max(column.width, column.title.size()) + 1);
-  out << "|\n";
-}
-
-void print_table(std::ostream& out, const std::vector<std::string>& titles,
-                 const std::vector<std::vector<std::string>>& rows, TableStyle style) {
-  std::vector<TableColumn> columns;
-  for (std::size_t i = 0; i < titles.size(); ++i) {
-    columns.push_back({titles[i], titles[i].size()});
-    for (const auto& row : rows) columns[i].width = std::max(columns[i].width, row[i].size());
-  }
-  print_titles(out, columns, style);
-  for (const auto& row : rows) print_cells(out, columns, row, style);
-}
 
 std::string short_title(const std::vector<std::string>& axes, const std::string& key) {
   if (key == "cluster.world_size") return "GPUs";

@@ -10,22 +10,7 @@
 
 namespace ddpsim {
 
-struct TableColumn {
-  std::string title;
-  std::size_t width;
-};
-
 enum class TableStyle { text, markdown };
-
-// One row, cells on the right of their columns and `remark` behind the last.
-void print_cells(std::ostream& out, const std::vector<TableColumn>& columns,
-                 const std::vector<std::string>& cells, TableStyle style = TableStyle::text,
-                 std::string_view remark = "");
-void print_titles(std::ostream& out, const std::vector<TableColumn>& columns,
-                  TableStyle style = TableStyle::text);
-// All rows, columns as wide as their cells.
-void print_table(std::ostream& out, const std::vector<std::string>& titles,
-                 const std::vector<std::vector<std::string>>& rows, TableStyle style = TableStyle::text);
 
 // What a column of an axis is called: the last part of its key says enough, unless another axis ends in it;
 // GPUs.

@@ -43,7 +43,7 @@ TEST(CapAdvice, KeepsTheDefaultWhereItIsAsGood) {
   auto result = some_caps();
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), std::nullopt, Seconds(8.04)});
   EXPECT_EQ(cap_verdict(result, cap_advice(result).at(0)),
-            "Keep the default, 25 MiB: no cap gains more than 0.5 %.");
+            "Keep the default, 25 MiB: no cap tried gains more than 0.5 %.");
   EXPECT_THAT(lines_of(result), ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
                                             "use it: DistributedDataParallel(model)"));
 }
