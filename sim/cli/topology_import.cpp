@@ -204,8 +204,10 @@ void import(const ImportOptions& options) {
   print_stderr("wrote {} to {}\n", imported.summary, options.out);
   for (const auto& note : imported.notes) print_stderr("note: {}\n", note);
   if (!imported.has_nccl && !imported.is_amd)
-    print_stderr(
-        "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n");
+    print_stderr("note: without a section 'nccl', algorithm auto is plain rings there; {} it\n",
+                 options.gpu   ? "--cpu adds"
+                 : options.cpu ? "--gpu adds"
+                               : "--gpu and --cpu add");
 }
 
 }  // namespace

@@ -474,7 +474,7 @@ class ImportTest(TopologyTest):
                    "200Gbps", "--out", "node.yaml")
         done = self.ok(*command)
         wrote = "wrote 8 GPUs, 8 NICs (kind: cluster) to node.yaml\n"
-        note = "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n"
+        note = "note: without a section 'nccl', algorithm auto is plain rings there; --cpu adds it\n"
         left_out = "note: left out, as each GPU uses 1 NIC and others are nearer or as near: mlx5_8, mlx5_9\n"
         self.assertEqual((done.stdout, done.stderr), ("", wrote + left_out + note))
         self.assertEqual(self.ok(*command, "--cpu", "amd").stderr, wrote + left_out)
